@@ -1,18 +1,21 @@
-"""`python -m benchmarks.limits balancing|long`: what docs/explanation/limits.md says about two comparisons.
+"""`python -m benchmarks.limits balancing|long|tails`: what docs/explanation/limits.md says about three comparisons.
 
 `balancing` plays regret balancing, and policies that believe a false claim, in structureless worlds where a set is
 claimed to separate that does not. `long` plays one world for a million rounds, where it is known which constants of
-the lower bounds apply.
+the lower bounds apply. `tails` shows what `causal-bandits reproduce tails --out FOLDER` has played so far.
 """
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import causal_bandits as cb
 from causal_bandits.research.experiments.families import FAMILIES
 from causal_bandits.research.simulation import play, told
+from causal_bandits.research.simulation.many_runs import tail_exponent
 
 POWERS = (3, 4, 5, 6)
 BELIEVERS = ("ts", "regret-balancing", "causal-ts-known", "ossb")
@@ -72,16 +75,33 @@ def long(runs: int, seed: int) -> None:
         print(f"{name}, last decade: {shown(last)} of C per ln t")
 
 
+def tails(folder: Path) -> None:
+    """Of every policy and world, at 1,000, 10,000 and 100,000 rounds of the same runs."""
+    parts = [pl.read_parquet(path) for path in sorted((folder / "tails" / "chunks").glob("*.parquet"))]
+    for (name, t), rows in pl.concat(parts).group_by("series", "t", maintain_order=True):
+        regret = rows["regret"].to_numpy()
+        exponent, error = tail_exponent(regret)
+        quantiles = " ".join(f"{value:.1f}" for value in np.quantile(regret, [0.5, 0.95, 0.99, 0.999]))
+        print(
+            f"{name}, T = {t:,}, {len(regret):,} runs: mean {shown(regret)}; median, 95%, 99%, 99.9%: {quantiles}; ",
+            end="",
+        )
+        print(f"exponent {exponent:.1f} ± {error:.1f}")
+
+
 def main() -> None:
-    """Play one of the two."""
+    """Play or show one of the three."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("balancing", "long"))
+    parser.add_argument("what", choices=("balancing", "long", "tails"))
+    parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of `reproduce tails`")
     parser.add_argument("--worlds", type=int, default=24)
     parser.add_argument("--runs", type=int, default=0, help="runs per world; 8 for balancing, 60 for long by default")
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     if options.what == "balancing":
         balancing(options.worlds, options.runs or 8, options.seed)
+    elif options.what == "tails":
+        tails(options.out)
     else:
         long(options.runs or 60, options.seed)
 

@@ -57,7 +57,7 @@ def excluded(kind: str, sign: str, limit: float | str, level: float, seed: int, 
     values = [drawn(kind, rng, rows, mean) for mean in (1.0, factor * level, factor * level)]
     for row in range(rows):
         for arm in range(3):
-            guards.count_told(problem, 0, arm, {"m": float(values[arm][row])}, counts=True)
+            guards.count_reported(problem, 0, arm, {"m": float(values[arm][row])}, counts=True)
         if row % 50 == 49 and guards.broken(policy)[0, 1:].any():
             return row + 1
     return np.inf

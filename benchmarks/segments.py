@@ -78,7 +78,10 @@ def draw_case(family: str, count: int, seed: int) -> Case:
         if scales is not None:
             break
     shares = rng.dirichlet(np.full(count, 5.0))
-    worlds = [_scm(f, d, s, False, rng) for f, d, s in zip(funnels, draws, scales, strict=True)]
+    worlds = [
+        _scm(funnel, [scale * shift for shift in shifts], False, rng)
+        for funnel, shifts, scale in zip(funnels, draws, scales, strict=True)
+    ]
     by_level: dict[Any, Any] = dict(enumerate(worlds))
     world: Any = segmented_world({"segment": dict(enumerate(shares))}, lambda s: by_level[s["segment"]])
     return Case(world, _ignoring(world, worlds[0].problem, shares), list(worlds), shares)

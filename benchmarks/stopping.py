@@ -1,13 +1,14 @@
-"""`python -m benchmarks.stopping [false] [special] [power] [enough] [speed] [plans]`: wrong claims, time until a stop.
+"""`python -m benchmarks.stopping [false] [power] [enough] [speed]`: wrong claims, time until a stop.
 
-`false`: studies in which arms are alike (A/A) or one is better (A/B), looked at after every 100 decisions. A study is
+`false`: studies in which arms are alike (A/A) or one is better (A/B), whose rows are learned 100 at a time. A study is
 wrong if any look proved something false: that a best arm is not the best, or that an arm is the best, or within 5% of
-the best mean, which is not. Claims that were proven stay proven, so the last look shows those of all looks. `special`:
-the same with costs, with arms that come and go, and with late rewards. `power`: decisions until 80% of studies with two
-arms and equal shares have stopped, relative to a test of fixed size (two-sided 5%, power 80%). `enough`: how often a
-good-enough stop names a wrong arm. `speed`: decisions until a stop, of top-two Thompson Sampling relative to uniform
-play, in worlds of the practice family. `plans`: decisions that `plan` gives, relative to those after which fresh
-studies that call `advice()` every 50 decisions have stopped.
+the best mean, which is not. Claims that were proven stay proven, so the last look shows those of all looks. Designs:
+`plain`; `segments`, two of them, each with its own arms; `late`, rewards that come after 1,000 further decisions on
+average; `costs`, one arm that earns 20% more and costs as much; `changed`, where halfway the arm that did worst is
+retired and another is added. `power`: decisions until 80% of studies with two arms and equal shares have stopped,
+relative to a test of fixed size (two-sided 5%, power 80%). `enough`: how often a good-enough stop names a wrong arm.
+`speed`: decisions until a stop, of top-two Thompson Sampling relative to uniform play, in worlds of the practice
+family.
 """
 
 import argparse
@@ -15,22 +16,20 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import causal_bandits as cb
-from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.core.compiled import Bools, Floats, Ints, compiling_first
 from causal_bandits.core.data import History, Rows
 from causal_bandits.core.independence.betting import Sums, evidence_ahead, needed
 from causal_bandits.core.policies import POLICIES
 from causal_bandits.core.policies.claims import FIRST_SHARE, Comparison, Proven, checkpoints, prove, scale_of
-from causal_bandits.research.experiments import plan
-from causal_bandits.research.experiments.planning import stopped_after
 from causal_bandits.research.simulation import play
-from causal_bandits.research.worlds import planned_world, practice_world
+from causal_bandits.research.worlds import practice_world
 
 EVERY, ALPHA, CLOSE = 100, 0.05, 0.05
 LONGEST = 100_000
@@ -70,28 +69,47 @@ KINDS = {
 """Counts are overdispersed; Pareto amounts have a mean and no variance; 3% of visitors buy."""
 
 
-def problem_of(kind: str, arms: int) -> cb.Problem:
+def problem_of(kind: str, arms: int, **more: Any) -> cb.Problem:
     """A problem with one lever and no mediators."""
-    return cb.Problem("Y", {}, {"lever": arms}, reward=KINDS[kind].reward)
+    return cb.Problem("Y", {}, {"lever": arms}, reward=KINDS[kind].reward, **more)
+
+
+def rows_of(problem: cb.Problem, arms: Ints, rewards: NDArray[np.floating[Any]]) -> Rows:
+    """Rows without mediators."""
+    nothing = np.empty((len(arms), 0))
+    return Rows(arms, nothing.astype(np.int64), rewards.astype(History(problem).rows.rewards.dtype), nothing)
 
 
 def history_of(problem: cb.Problem, arms: Ints, rewards: NDArray[np.floating[Any]], every: int = EVERY) -> History:
     """A history whose rows came in batches of this size."""
     history = History(problem)
-    nothing = np.empty((len(arms), 0))
-    ends = [*range(0, len(arms), every), len(arms)]
-    rows = Rows(arms, nothing.astype(np.int64), rewards.astype(history.rows.rewards.dtype), nothing)
-    history.extend(rows, itertools.pairwise(ends))
+    history.extend(rows_of(problem, arms, rewards), itertools.pairwise([*range(0, len(arms), every), len(arms)]))
     return history
 
 
-def claims(history: History, margin: float | None = None, cost: Floats | None = None) -> Proven:
-    """What the rows prove of all arms."""
+def claims(
+    history: History,
+    margin: float | None = None,
+    cost: Floats | None = None,
+    *,
+    members: Bools | None = None,
+    allowed: Bools | None = None,
+    first_arms: int | None = None,
+) -> Proven:
+    """What the rows prove of all arms, or of some."""
     count = len(history.problem.arms)
+    every = np.ones(count, dtype=np.bool_)
     scale = scale_of(history.problem.reward, history.packed["rewards"])
     if scale is None:
         return Proven()
-    asked = Comparison(np.arange(count), np.ones(count, dtype=np.bool_), count, ALPHA, margin, cost)
+    asked = Comparison(
+        np.flatnonzero(every if members is None else members),
+        every if allowed is None else allowed,
+        first_arms or count,
+        ALPHA,
+        margin,
+        cost,
+    )
     return prove(history, scale, asked, forecast=False)
 
 
@@ -107,42 +125,182 @@ def is_wrong(found: Proven, lifts: Floats) -> bool:
     return bool(lifts[found.arm] < (1 - CLOSE) * best - 1e-12)
 
 
+class FixedShares:
+    """Plays arms with fixed shares, whatever is learned."""
+
+    def __init__(self, problem: cb.Problem, shares: Floats) -> None:
+        self.shares, self.history = shares, History(problem)
+
+    def choose(
+        self, count: int, rng: np.random.Generator, *, among: Bools, cost: Floats | None = None, awaited: int = 0
+    ) -> Ints:
+        """Arms in play by their shares."""
+        shares = self.shares * among
+        return rng.choice(len(shares), size=count, p=shares / shares.sum())
+
+    def learn(self, rows: Rows) -> None:
+        """Keep the rows, which came together."""
+        self.history.extend(rows)
+
+
+def player(policy: str, problem: cb.Problem, seed: int) -> Any:
+    """What chooses arms: a policy, equal shares, or 97% for the first arm."""
+    if policy not in ("uniform", "97:3"):
+        return POLICIES[policy](problem, seed=seed)
+    shares = np.ones(len(problem.arms))
+    if policy == "97:3":
+        shares[0] = 0.97 / 0.03 * (len(shares) - 1)
+    return FixedShares(problem, shares)
+
+
 def played(policy: str, kind: str, lifts: Floats, horizon: int, seed: int) -> tuple[History, Any]:
-    """The rows of a study, and the policy that chose the arms; None where shares were fixed."""
+    """The rows of a study, which came 100 at a time, and what chose the arms."""
     problem, rng = problem_of(kind, len(lifts)), np.random.default_rng([seed, 1])
-    draw = KINDS[kind].draw
-    if policy in ("uniform", "97:3"):
-        shares = np.full(len(lifts), 1 / len(lifts))
-        if policy == "97:3":
-            shares = np.array([0.97] + [0.03 / (len(lifts) - 1)] * (len(lifts) - 1))
-        arms = rng.choice(len(lifts), size=horizon, p=shares)
-        return history_of(problem, arms, draw(rng, lifts[arms])), None
-    made: Any = POLICIES[policy](problem, seed=seed)
-    nothing = np.empty((EVERY, 0))
+    made, every = player(policy, problem, seed), np.ones(len(lifts), dtype=np.bool_)
     for _ in range(horizon // EVERY):
-        arms = made.choose(EVERY, made.rng)
-        rewards = draw(rng, lifts[arms]).astype(made.history.rows.rewards.dtype)
-        made.learn(Rows(np.asarray(arms, dtype=np.int64), nothing.astype(np.int64), rewards, nothing))
+        _step(made, problem, kind, lifts, rng, every)
     return made.history, made
 
 
-def cells() -> Iterator[tuple[str, str, list[float], int]]:
-    """Policy, kind of reward, lifts of the arms, decisions; what the guarantee rests on most comes first."""
-    revenue, rates = "revenue, lognormal", [kind for kind in KINDS if kind.startswith("0/1")]
-    for policy, decisions in (("safe", 5_000), ("97:3", 10_000), ("uniform", 10_000)):
-        for kind, arms in ((revenue, 3), (revenue, 6), *((kind, 3) for kind in KINDS if kind != revenue)):
-            yield policy, kind, [1.0] * arms, decisions
-        yield policy, revenue, [1.0, 1.0, 1.2], decisions
-    for kind in rates:
-        yield "best-arm", kind, [1.0] * 3, 5_000
-        yield "best-arm", kind, [1.0, 1.0, 1.2], 5_000
-    for arms in (2, 3, 6):
+def _step(
+    made: Any,
+    problem: cb.Problem,
+    kind: str,
+    lifts: Floats,
+    rng: np.random.Generator,
+    among: Bools,
+    count: int = EVERY,
+    cost: Floats | None = None,
+) -> None:
+    """Ask for some decisions and learn their outcomes."""
+    if count:
+        arms = np.asarray(made.choose(count, rng, among=among, cost=cost), dtype=np.int64)
+        made.learn(rows_of(problem, arms, KINDS[kind].draw(rng, lifts[arms])))
+
+
+class Cell(NamedTuple):
+    """Studies of one sort."""
+
+    policy: str
+    kind: str
+    lifts: tuple[float, ...]
+    decisions: int
+    design: str = "plain"
+
+
+def study(cell: Cell, seed: int) -> tuple[bool, bool]:
+    """Whether a study ever claimed something false, and whether it stopped."""
+    return DESIGNS[cell.design](cell, np.array(cell.lifts), seed)
+
+
+def _plain(cell: Cell, lifts: Floats, seed: int) -> tuple[bool, bool]:
+    found = claims(played(cell.policy, cell.kind, lifts, cell.decisions, seed)[0])
+    return is_wrong(found, lifts), found.arm is not None
+
+
+def _in_segments(cell: Cell, lifts: Floats, seed: int) -> tuple[bool, bool]:
+    """Two segments, with 70% and 30% of the visitors; arms do the same in both."""
+    problem, rng = problem_of(cell.kind, len(lifts), segments={"device": 2}), np.random.default_rng([seed, 1])
+    made, given = player(cell.policy, problem, seed), np.empty(len(problem.arms))
+    inside = [problem.arm_segments == segment for segment in (0, 1)]
+    for among in inside:
+        given[among] = lifts
+    for _ in range(cell.decisions // EVERY):
+        first = int(rng.binomial(EVERY, 0.7))
+        for among, count in zip(inside, (first, EVERY - first), strict=True):
+            _step(made, problem, cell.kind, given, rng, among, count)
+    found = [claims(made.history, members=among, allowed=among) for among in inside]
+    wrong = [is_wrong(each, np.where(among, given, 0.0)) for each, among in zip(found, inside, strict=True)]
+    return any(wrong), all(each.arm is not None for each in found)
+
+
+def _late(cell: Cell, lifts: Floats, seed: int) -> tuple[bool, bool]:
+    """Every reward comes after 1,000 further decisions on average, whatever it is."""
+    problem, rng = problem_of(cell.kind, len(lifts)), np.random.default_rng([seed, 1])
+    made, every = player(cell.policy, problem, seed), np.ones(len(lifts), dtype=np.bool_)
+    arms, rewards, due = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+    for start in range(0, cell.decisions, EVERY):
+        chosen = np.asarray(made.choose(EVERY, rng, among=every, awaited=len(arms) + EVERY), dtype=np.int64)
+        arms = np.append(arms, chosen)
+        rewards = np.append(rewards, KINDS[cell.kind].draw(rng, lifts[chosen]))
+        due = np.append(due, start + rng.exponential(1_000.0, EVERY))
+        came = due <= start + EVERY
+        if came.any():
+            made.learn(rows_of(problem, arms[came], rewards[came]))
+        arms, rewards, due = arms[~came], rewards[~came], due[~came]
+    found = claims(made.history)
+    return is_wrong(found, lifts), found.arm is not None
+
+
+def _with_costs(cell: Cell, lifts: Floats, seed: int) -> tuple[bool, bool]:
+    """What an arm earns more than the first one, it costs; so all are alike."""
+    cap = {"cap": CAP} if cell.kind.startswith("revenue") else {}
+    problem, rng = problem_of(cell.kind, len(lifts), **cap), np.random.default_rng([seed, 1])
+    made, every = player(cell.policy, problem, seed), np.ones(len(lifts), dtype=np.bool_)
+    cost = _worth(cell.kind) * (lifts - lifts[0])
+    for _ in range(cell.decisions // EVERY):
+        arms = np.asarray(made.choose(EVERY, rng, among=every, cost=cost), dtype=np.int64)
+        rewards = KINDS[cell.kind].draw(rng, lifts[arms])
+        made.learn(rows_of(problem, arms, np.minimum(rewards, CAP)))
+    found = claims(made.history, cost=cost)
+    return is_wrong(found, np.ones(len(lifts))), found.arm is not None
+
+
+CAP = 200.0
+
+
+@cache
+def _worth(kind: str) -> float:
+    """The mean reward of the control, capped."""
+    if kind in RATES:
+        return RATES[kind]
+    amounts = KINDS[kind].draw(np.random.default_rng(0), np.full(2_000_000, 1 / BUYERS))
+    return BUYERS * float(np.minimum(amounts, CAP).mean())
+
+
+def _changed(cell: Cell, lifts: Floats, seed: int) -> tuple[bool, bool]:
+    """Halfway the arm with the lowest mean so far is retired, and one more is added, as good as the first."""
+    count = len(lifts)
+    problem, rng = problem_of(cell.kind, count + 1), np.random.default_rng([seed, 1])
+    made, given = player(cell.policy, problem, seed), np.append(lifts, lifts[0])
+    allowed, wrong, found = np.arange(count + 1) < count, False, Proven()
+    for _ in range(2):
+        for _ in range(cell.decisions // EVERY // 2):
+            _step(made, problem, cell.kind, given, rng, allowed)
+        found = claims(made.history, allowed=allowed, first_arms=count)
+        wrong = wrong or is_wrong(found, np.where(allowed, given, 0.0))
+        packed = made.history.packed
+        sums = np.bincount(packed["arms"], packed["rewards"], count + 1)
+        means = sums[:count] / np.maximum(np.bincount(packed["arms"], minlength=count + 1)[:count], 1)
+        allowed = allowed | True
+        allowed[int(means.argmin())] = False
+    return wrong, found.arm is not None
+
+
+DESIGNS: dict[str, Callable[[Cell, Floats, int], tuple[bool, bool]]] = {
+    "plain": _plain,
+    "segments": _in_segments,
+    "late": _late,
+    "costs": _with_costs,
+    "changed": _changed,
+}
+
+
+def cells() -> Iterator[Cell]:
+    """Adaptive play first, and what is most likely to be wrong."""
+    for arms, last in itertools.product((2, 6, 3), (1.0, 1.2)):
+        lifts = (1.0,) * (arms - 1) + (last,)
         for kind in KINDS:
-            for policy in ("uniform", "97:3"):
-                if (kind, arms) != (revenue, 3):
-                    yield policy, kind, [1.0] * (arms - 1) + [1.2], 10_000
-                if arms != 3 and (kind, arms) != (revenue, 6):
-                    yield policy, kind, [1.0] * arms, 10_000
+            yield Cell("safe", kind, lifts, 5_000)
+        for kind in RATES:
+            yield Cell("best-arm", kind, lifts, 5_000)
+    for design in ("segments", "late", "costs", "changed"):
+        for kind in ("0/1 at 30%", "revenue, lognormal"):
+            for policy in ("safe", "uniform", *(["best-arm"] if kind in RATES else [])):
+                yield Cell(policy, kind, (1.0, 1.2, 1.0) if design == "costs" else (1.0,) * 3, 6_000, design)
+    for policy, arms, last in itertools.product(("uniform", "97:3"), (2, 3, 6), (1.0, 1.2)):
+        for kind in KINDS:
+            yield Cell(policy, kind, (1.0,) * (arms - 1) + (last,), 10_000)
 
 
 def _share(hits: int, runs: int) -> dict[str, float]:
@@ -150,39 +308,18 @@ def _share(hits: int, runs: int) -> dict[str, float]:
     return {"rate": round(rate, 4), "se": round(math.sqrt(max(rate, 1 / runs) * (1 - rate) / runs), 4)}
 
 
-def false_claims(runs: int, first: int, policies: list[str]) -> None:
+def false_claims(runs: int, first: int, policies: list[str], designs: list[str]) -> None:
     """The share of studies in which anything false was ever proven."""
-    for policy, kind, lifts, horizon in cells():
-        if policies and policy not in policies:
+    for cell in cells():
+        if (policies and cell.policy not in policies) or (designs and cell.design not in designs):
             continue
-        wrong, stopped, given = 0, 0, np.array(lifts)
-        for seed in range(first, first + runs):
-            found = claims(played(policy, kind, given, horizon, seed)[0])
-            wrong += is_wrong(found, given)
-            stopped += found.arm is not None
-        line = {"policy": policy, "kind": kind, "lifts": lifts, "studies": runs, "decisions": horizon}
-        print(json.dumps({**line, "wrong": _share(wrong, runs), "stopped": stopped / runs}), flush=True)
+        found = np.array([study(cell, seed) for seed in range(first, first + runs)])
+        wrong, stopped = found.sum(axis=0).tolist()
+        line = {**cell._asdict(), "studies": runs, "wrong": _share(wrong, runs), "stopped": stopped / runs}
+        print(json.dumps(line), flush=True)
 
 
-def special(runs: int, first: int) -> None:
-    """A/A studies with costs, with arms that are retired and added, and with rewards that come late."""
-    for kind in ("0/1 at 5%", "revenue, lognormal"):
-        for name, study in (("costs", _with_costs), ("retired and added", _with_added), ("late", _late)):
-            wrong = sum(study(kind, seed) for seed in range(first, first + runs))
-            print(json.dumps({"case": name, "kind": kind, "studies": runs, "wrong": _share(wrong, runs)}), flush=True)
-
-
-def _with_costs(kind: str, seed: int) -> bool:
-    """Three arms: the second earns 20% more and costs that much, so that all are alike."""
-    lifts = np.array([1.0, 1.2, 1.0])
-    history, _ = played("uniform", kind, lifts, 20_000, seed)
-    scale = scale_of(history.problem.reward, history.packed["rewards"])
-    assert scale is not None
-    many = np.asarray(
-        KINDS[kind].draw(np.random.default_rng([first_seed(kind), 9]), np.ones(2_000_000)), dtype=np.float64
-    )
-    worth = 0.2 * float(scale.values(many).mean()) * (scale.high - scale.low) if scale.learned else 0.2 * 0.05
-    return is_wrong(claims(history, cost=np.array([0.0, worth, 0.0])), np.ones(3))
+# How soon it stops
 
 
 def first_seed(kind: str) -> int:
@@ -190,39 +327,11 @@ def first_seed(kind: str) -> int:
     return list(KINDS).index(kind)
 
 
-def _with_added(kind: str, seed: int) -> bool:
-    """Three arms that are alike; after half of the decisions one is retired at random and another added."""
-    rng, problem = np.random.default_rng([seed, 2]), problem_of(kind, 4)
-    gone = int(rng.integers(3))
-    first = rng.integers(3, size=10_000)
-    left = np.array([arm for arm in range(4) if arm != gone])
-    arms = np.concatenate([first, rng.choice(left, size=10_000)])
-    rewards = KINDS[kind].draw(rng, np.ones(len(arms)))
-    scale = scale_of(problem.reward, rewards)
-    if scale is None:
-        return False
-    wrong = False
-    for end, allowed in ((10_000, [True, True, True, False]), (20_000, [arm != gone for arm in range(4)])):
-        asked = Comparison(np.arange(4), np.array(allowed), 3, ALPHA)
-        found = prove(history_of(problem, arms[:end], rewards[:end]), scale, asked, forecast=False)
-        wrong = wrong or is_wrong(found, np.ones(4))
-    return wrong
-
-
-def _late(kind: str, seed: int) -> bool:
-    """Three arms that are alike, with rewards that come in another order than decisions, whatever they are."""
-    rng, problem = np.random.default_rng([seed, 3]), problem_of(kind, 3)
-    arms = rng.integers(3, size=20_000)
-    rewards = KINDS[kind].draw(rng, np.ones(len(arms)))
-    came = np.argsort(np.arange(len(arms)) + rng.exponential(2_000.0, len(arms)), kind="stable")
-    return is_wrong(claims(history_of(problem, arms[came], rewards[came])), np.ones(3))
-
-
-# How soon it stops
-
-
 def fixed_size(kind: str, lift: float) -> float:
     """Rows of a two-sided test at 5% with power 80%, for two arms with equal shares; rewards are capped for it, too."""
+    if kind in RATES:
+        means = RATES[kind] * np.array([1.0, 1 + lift])
+        return float(2 * 7.849 * (means * (1 - means)).sum() / (means[1] - means[0]) ** 2)
     rng = np.random.default_rng([first_seed(kind), 4])
     high = math.inf
     if KINDS[kind].reward == "revenue":
@@ -236,9 +345,9 @@ def _stops_of_rates(rate: float, lifts: Floats, longest: int, runs: int, seed: i
     """(runs, 2): decisions until one of two arms is proven the best, and the best or within 5% of it.
 
     The same claims as those of `claims`, from the counts at the looks instead of a history of every row: studies of a
-    million decisions take no time.
+    million decisions take no time. Rows come one by one, so every checkpoint is a look.
     """
-    ends = checkpoints(longest, 2, 0, [(start, start + EVERY) for start in range(0, longest, EVERY)])
+    ends = checkpoints(longest, 2)
     rng, steps = np.random.default_rng([seed, 9]), np.diff(ends, prepend=0)
     second = rng.binomial(steps, 0.5, size=(runs, len(steps)))
     rows = np.stack([steps - second, second])
@@ -246,25 +355,35 @@ def _stops_of_rates(rate: float, lifts: Floats, longest: int, runs: int, seed: i
     counts = [each.cumsum(axis=-1).astype(np.float64) for each in (rows, hits)]
     none = np.empty((*counts[0].shape, 0))
     sums = Sums(counts[0], counts[1], counts[1], none, none)
-    best, close = np.zeros((2, runs, len(ends)), dtype=np.bool_)
-    enough = needed(FIRST_SHARE * ALPHA / 2)
-    for leader in range(2):
-        one, other = sums.of(leader), sums.of(1 - leader)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = sum(each.means * (1 - each.means) / each.rows for each in (one, other))
-            ahead = one.means > other.means
-            score = np.where(ahead, 0.5 * (one.means - (1 - CLOSE) * other.means) ** 2 / variance, 0.0)
-        worth = score >= 0.75 * enough
-        slopes = np.broadcast_to([1 - CLOSE, 1 + CLOSE], (int(worth.sum()), 2))
-        best[worth] |= evidence_ahead(one.of(worth), other.of(worth), binary=True) >= enough
-        close[worth] |= evidence_ahead(one.of(worth), other.of(worth), slopes, 0 * slopes, binary=True) >= enough
-    return np.stack(
-        [np.where(each.any(axis=1), ends[each.argmax(axis=1)], np.inf) for each in (best, best | close)], axis=1
-    )
+    enough, found = needed(FIRST_SHARE * ALPHA / 2), np.full((runs, 2), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(sum(each.means * (1 - each.means) / each.rows for each in (sums.of(0), sums.of(1))))
+        apart = (sums.of(1).means - sums.of(0).means) / error
+        near = np.abs(apart) + CLOSE * np.fmax(sums.of(0).means, sums.of(1).means) / error
+    for start in range(0, len(ends), LOOKS):
+        looks = slice(start, start + LOOKS)
+        for stop, score in enumerate((np.abs(apart), near)):
+            worth = (0.5 * score[:, looks] ** 2 >= 0.9 * enough) & np.isinf(found[:, stop])[:, None]
+            run, look = np.nonzero(worth)
+            if not len(run):
+                continue
+            leader = (apart[run, look + start] > 0).astype(np.int64)
+            one, other = sums.of((leader, run, look + start)), sums.of((1 - leader, run, look + start))
+            slopes = np.ones((len(run), 1)) if stop == 0 else np.broadcast_to([1 - CLOSE, 1 + CLOSE], (len(run), 2))
+            proven = evidence_ahead(one, other, slopes, 0 * slopes, binary=True) >= enough
+            np.minimum.at(found[:, stop], run[proven], ends[look + start][proven])
+    found[:, 1] = found.min(axis=1)
+    return found
+
+
+LOOKS = 10
 
 
 def power(runs: int, first: int) -> None:
-    """Decisions until 80% of studies have stopped, relative to a test of fixed size."""
+    """Decisions until 80% of studies have stopped, relative to a test of fixed size; and stops of equal arms."""
+    for kind, rate in RATES.items():
+        wrong = np.isfinite(_stops_of_rates(rate, np.ones(2), 20_000, runs, first)[:, 0])
+        print(json.dumps({"kind": kind, "lift": 0.0, "studies": runs, "wrong": _share(int(wrong.sum()), runs)}))
     cases = [(kind, lift) for kind in RATES for lift in (0.1, 0.2, 0.4)]
     for kind, lift in [*cases, ("revenue, lognormal", 0.2), ("revenue, gamma", 0.2)]:
         fixed, lifts = fixed_size(kind, lift), np.array([1.0, 1 + lift])
@@ -368,58 +487,11 @@ def speed(runs: int, first: int) -> None:
             print(json.dumps(line), flush=True)
 
 
-def _followed(policy: str, problem: cb.Problem, rate: float, lift: float, longest: int, seed: int) -> list[float]:
-    """Decisions until a study that asks for advice every 50 decisions has a proof, and is good enough."""
-    world = planned_world(problem, rate=rate, lift=lift, seed=np.random.default_rng([seed, 6]))
-    made, rng = POLICIES[policy](world.problem, seed=seed), np.random.default_rng([seed, 7])
-    proof, enough = math.inf, math.inf
-    while made.rows < longest and max(proof, enough) == math.inf:
-        play(made, world, 50, rng)
-        said = made.advice()
-        if said.action == "stop":
-            proof = min(proof, made.rows)
-        if said.expected_loss <= said.tolerance * made.posterior().means[0]:
-            enough = min(enough, made.rows)
-    return [proof, enough]
-
-
-def plans(runs: int, first: int) -> None:
-    """`plan` against studies that follow advice: decisions after which 80% have stopped."""
-    for policy, arms, rate, lift in (("best-arm", 3, 0.2, 1.0), ("safe", 3, 0.2, 1.0), ("best-arm", 2, 0.2, 0.6)):
-        problem, longest = cb.Problem("buys", {"clicked": 2}, {"banner": arms}), 6_000
-        planned = plan(
-            problem, rate=rate, lift=lift, policy=policy, confidence=0.8, runs=runs, longest=longest, seed=first
-        )
-        curves = [curve for curve in planned.curves if curve.learning == "with mediators"]
-        done = np.array([_followed(policy, problem, rate, lift, longest, first + run) for run in range(runs)])
-        rng = np.random.default_rng([first, 8])
-        for curve, times in zip(curves, done.T, strict=True):
-            again = [stopped_after(times[rng.integers(runs, size=runs)], 0.8) for _ in range(200)]
-            found = stopped_after(times, 0.8)
-            line = {
-                "policy": policy,
-                "arms": arms,
-                "rate": rate,
-                "lift": lift,
-                "stop": curve.stop,
-                "studies": runs,
-                "planned": [round(curve.needed), round(curve.needed_error)],
-                "followed": [round(found), round(float(np.std(again)))],
-                "ratio": round(curve.needed / found, 3),
-                "se": round(
-                    curve.needed / found * math.hypot(curve.needed_error / curve.needed, np.std(again) / found), 3
-                ),
-            }
-            print(json.dumps(line), flush=True)
-
-
 WHAT: dict[str, tuple[int, Callable[..., None]]] = {
     "false": (400, false_claims),
-    "special": (400, special),
-    "power": (300, power),
+    "power": (2000, power),
     "enough": (40, enough),
     "speed": (40, speed),
-    "plans": (120, plans),
 }
 
 
@@ -430,11 +502,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=None, help="studies per line")
     parser.add_argument("--first", type=int, default=17_000, help="number of the first seed")
     parser.add_argument("--policies", nargs="*", default=[], help="which policies of `false`; all by default")
+    parser.add_argument("--designs", nargs="*", default=[], choices=list(DESIGNS), help="which designs of `false`")
     given = parser.parse_args()
     for name in given.what:
         usual, work = WHAT[name]
-        more = (given.policies,) if name == "false" else ()
-        work(given.runs or usual, given.first, *more)
+        more = (given.policies, given.designs) if name == "false" else ()
+        with compiling_first("the simulated studies"):
+            work(given.runs or usual, given.first, *more)
 
 
 if __name__ == "__main__":

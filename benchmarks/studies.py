@@ -13,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from causal_bandits import Problem, Study
-from causal_bandits.product.studies.decision_log import TransactionalLog
+from causal_bandits.product.studies.deciding import choose
 from causal_bandits.product.studies.session import Draft
 
 from .timing import interleaved
@@ -93,13 +93,13 @@ def optuna_run() -> Callable[[], int]:
 
 def grow(study: Study, rounds: int) -> None:
     """As many single asks and tells, a thousand to a transaction: the same events, sooner."""
-    rng, log = np.random.default_rng(3), study._log
-    assert isinstance(log, TransactionalLog)
+    rng = np.random.default_rng(3)
 
     def work(draft: Draft) -> None:
         for _ in range(1000):
-            event = log.decide(draft, 1, {}, None, 0)
-            draft.add("told", {"id": event.body["first"], "seen": _answer(rng)})
+            first = len(draft.state.decisions) + 1
+            draft.add("asked", {"first": first, "arms": choose(draft.state, 1, None)})
+            draft.add("told", {"id": first, "seen": _answer(rng)})
 
     for _ in range(rounds // 1000):
         study._session.write(work)

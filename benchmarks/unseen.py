@@ -1,4 +1,4 @@
-"""`python -m benchmarks.unseen [FAMILY ...]`: the default in worlds that no choice of its model was made by.
+"""`python -m benchmarks.unseen [FAMILY ...]`: the default in unusual worlds.
 
 For every family: regret relative to Thompson Sampling with the same random numbers, the 95% quantile of regret
 relative to that of Thompson Sampling, and how often 95% intervals hold the truth after 300 and 1,000 rounds and at the

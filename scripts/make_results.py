@@ -13,7 +13,7 @@ from causal_bandits.reporting.results_page import duration
 from causal_bandits.reporting.sheets import in_markdown
 from causal_bandits.reporting.summaries import About, Summary
 from causal_bandits.reporting.summary_plots import finding
-from causal_bandits.reporting.summary_sheets import evidence, matrix_html, sheet_of
+from causal_bandits.reporting.summary_sheets import evidence, matrix_sheets, sheet_of
 from causal_bandits.research.experiments import PAPER, judge
 from causal_bandits.research.experiments.figure_files import again, claims_by_reading
 
@@ -26,15 +26,6 @@ hide:
   - toc
 ---"""
 """Give the matrix the whole width of the page."""
-STYLE = """<style>
-.matrix { border-collapse: collapse; width: 100%; font-size: .62rem; line-height: 1.35; margin-bottom: .8rem; }
-.matrix th, .matrix td { text-align: left; vertical-align: top; padding: .15rem .5rem .15rem 0; }
-.matrix th, .matrix td { border-bottom: 1px solid var(--md-default-fg-color--lightest, #ddd); }
-.matrix .n { text-align: right; } .matrix .n, .matrix .w { white-space: nowrap; }
-.matrix .holds { color: #0a7b45; } .matrix .fails { color: #c8371d; } .matrix .open { color: #8f6b00; }
-.scroll { overflow-x: auto; } .soft { font-size: .62rem; }
-</style>
-"""
 
 
 def keep(results: Path) -> None:
@@ -56,13 +47,15 @@ def page() -> str:
     about = next(iter(manifest.values()))
     read = claims_by_reading(summaries)
     assert read is not None
+    tables = matrix_sheets(read.rows)
     parts = [
         WIDE,
         "# The paper's figures",
         "For readers who want every figure and claim of the paper with its numbers. The table has the verdict on each "
         "claim under each reading of what the paper leaves open.",
         read.words,
-        STYLE + matrix_html(read.rows),
+        *map(in_markdown, tables),
+        tables[-1].caption,
         f"Each section names its command; together they took {duration(total)} of one core "
         f"({about['machine']}, a busy machine). `python scripts/make_results.py` writes this page from "
         "the summaries in [docs/results](manifest.json); the verdicts are computed from the numbers.",

@@ -153,18 +153,7 @@ def test_compare_lists_and_compares(tmp_path: Path, here: Here) -> None:
         (["reproduce", "fig2a", "--engine", "ray"], "Error: engine 'ray' is not known; expected one of local, dask"),
         (["reproduce", "fig2a", "--out", "/usr"], "Error: folder '/usr' contains files that are not results"),
         (["reproduce", "fig2a", "--scale", "huge"], "Error: scale 'huge' is not known"),
-        (
-            ["reproduce", "fig2c", "--reading", "unit=pairs"],
-            "Error: reading unit=pairs does not apply to fig2c; expected test=conditional or marginal",
-        ),
-        (
-            ["reproduce", "fig4", "--reading", "pairs"],
-            "Error: --reading 'pairs' is not understood; expected FACTOR=VALUE",
-        ),
-        (
-            ["reproduce", "fig9", "--reading", "test=joint"],
-            "Error: figure 'fig9' is not known; expected one of 'fig2a'",
-        ),
+        (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a'"),
         (["reproduce", "fig2a", "--out", "/dev/null/here"], "Error: cannot write to folder '/dev/null/here'"),
     ],
 )

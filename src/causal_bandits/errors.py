@@ -1,32 +1,5 @@
 """Every error this package raises on purpose.
 
-    CausalBanditsError
-    ├── ProblemError (ValueError)         a problem that contradicts itself
-    ├── GraphError (ValueError)           a graph that is invalid, or cannot be used here
-    ├── WorldError (ValueError)           a world (SCM) that contradicts itself
-    ├── OptionError (ValueError)          an option outside its range
-    ├── UnknownArmError (LookupError)     an arm the problem does not have
-    ├── UnknownVariableError (LookupError)
-    ├── UnknownLevelError (LookupError)
-    ├── ObservationError (ValueError)     a row that cannot be counted: missing, NaN, not a level
-    ├── SaveFileError (ValueError)        a corrupt or foreign save file
-    ├── TableFileError (ValueError)       a CSV or Parquet file that cannot be read as a table
-    ├── UnknownStudyError (LookupError)   a study the storage does not have
-    ├── StudyExistsError (ValueError)     a study of that name with other settings
-    ├── UnknownDecisionError (LookupError)
-    ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
-    ├── StudyFinishedError (ValueError)   a call that a finished study refuses
-    ├── ConflictError (ValueError)        contradicts something already stored
-    ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
-    │   └── UnreadableStudyError (OSError)  one study of it cannot be read: corrupt, or written by a newer version
-    ├── AccessError (PermissionError)     a token that the server does not know, or that lacks the scope
-    ├── OutputError (OSError)             a folder or file that cannot be written
-    ├── EngineError (RuntimeError)        workers that do not respond, or die repeatedly
-    └── MissingExtraError (ImportError)   an optional library that is not installed
-
-    StorageWarning (UserWarning)          a database that works, but not as it should
-    CacheWarning (UserWarning)            a cache that cannot be used; the work is repeated, with the same results
-
 A message is one sentence or two: the value, what was expected, what to do.
 """
 

@@ -72,7 +72,7 @@ def test_something_else_in_the_place_of_a_chunk(tmp_path: Path, put: Callable[[P
     said: list[str] = []
     store = ChunkStore(tmp_path, "abc")
     assert store.get(ONE, said.append) is None
-    assert said == [f"{path} is not a file that can be read; that part is run again"]
+    assert said == [f"{path} is corrupt; that part is run again"]
     assert os.path.lexists(path)
     store.put(ONE, Done(ROWS, 2.0))
     again = ChunkStore(tmp_path, "abc").get(ONE, pytest.fail)

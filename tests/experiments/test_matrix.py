@@ -1,9 +1,6 @@
 """Claims by reading: verdicts from made-up summaries, and what is played against the figures themselves."""
 
-import copy
 import io
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +12,11 @@ from causal_bandits import CausalThompsonSampling, DirectTesting
 from causal_bandits.core.discovery import discovery_from_dict
 from causal_bandits.core.graphs import separated
 from causal_bandits.errors import OptionError
+from causal_bandits.reporting.html import sheet_table
 from causal_bandits.reporting.summaries import Measured
-from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html, matrix_sheets
+from causal_bandits.reporting.summary_sheets import MatrixRow, matrix_sheets
 from causal_bandits.reporting.terminal import TerminalTable
-from causal_bandits.research.experiments import EXPERIMENTS, Scale, find_experiments, reproduce
-from causal_bandits.research.experiments.base import Experiment
+from causal_bandits.research.experiments import EXPERIMENTS, Scale
 from causal_bandits.research.experiments.curves import play_runs
 from causal_bandits.research.experiments.de_kroon import CLASSES, FIG2A, FIG4, FIG5
 from causal_bandits.research.experiments.families import class_world
@@ -32,7 +29,7 @@ from causal_bandits.research.experiments.methods import (
     REGRET_AND_ACCEPTANCE,
     true_pairs,
 )
-from causal_bandits.research.experiments.readings import DAGS, READ, READINGS, part_size, reread
+from causal_bandits.research.experiments.readings import DAGS, PARTS, READ, READINGS, part_size, readings_of, reread
 
 TWO = {"test": ("conditional", "marginal"), "rounds": ("5,000", "20,000")}
 WORLD = class_world(40, np.random.SeedSequence(1))
@@ -138,7 +135,7 @@ def test_a_claim_that_was_not_played_says_so() -> None:
     other = claim("C.", four(-5, -5, 5, 5))
     [row, _] = matrix(summary(unplayed, other))
     assert (row.verdict, row.words) == ("open", "not played")
-    assert '<td class="n">–</td>' in matrix_html([row, _])
+    assert matrix_sheets([row, _])[0].rows[0] == ("Fig. 0: A beats B. (not played)", "", "–", "–")
     figure: Any = {"figure": "fig0", "horizon": 5000, "weights": "equal"}
     figure["claims"] = [{"where": "Fig. 0", "text": "A beats B.", "contrasts": [contrast(-9)]}]
     rows = matrix(summary(unplayed, other), [figure])
@@ -180,11 +177,11 @@ def test_a_reading_that_was_not_played_is_never_the_best() -> None:
 
 def test_pages_and_terminals_show_every_cell() -> None:
     rows = matrix(summary(claim("A <beats> B.", four(-5, -5, 5, 1)), claim("C.", four(5, 5, 5, 5))))
-    page = matrix_html(rows)
-    assert page.count('rowspan="2"') == 6
-    assert '<b class="depends">depends on the test: holds with marginal, fails with conditional' in page
-    assert '<span class="fails" title="b - a">✗ -0.5 ± 0.1</span>' in page
-    assert "A &lt;beats&gt; B." in page
+    [sheet] = matrix_sheets(rows)
+    page = sheet_table(sheet)
+    assert page.count("Fig. 0: ") == 2
+    assert "A &lt;beats&gt; B. (depends on the test: holds with marginal, fails with conditional" in page
+    assert '<td class="n">✗ -0.5 ± 0.1</td>' in page
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(*map(TerminalTable, matrix_sheets(rows)), sep="\n")
     text = console.export_text()
@@ -193,10 +190,10 @@ def test_pages_and_terminals_show_every_cell() -> None:
     assert text.count("? 0.1 ± 0.1") == 1
 
 
-def test_blocks_hold_claims_with_the_same_columns() -> None:
+def test_tables_hold_claims_with_the_same_columns() -> None:
     other = claim("C.", {("Auer", "closed form"): 5.0}, ("index", "variance"))
-    blocks = blocks_of(matrix(summary(claim("A.", four(5, 5, 5, 5)), other)))
-    assert [block.columns for block in blocks] == [("conditional", "marginal"), ("Auer, closed form",)]
+    tables = matrix_sheets(matrix(summary(claim("A.", four(5, 5, 5, 5)), other)))
+    assert [each.columns[2:] for each in tables] == [("conditional", "marginal"), ("Auer, closed form",)]
 
 
 # What is played
@@ -204,21 +201,22 @@ def test_blocks_hold_claims_with_the_same_columns() -> None:
 
 def test_every_claim_is_read_from_lines_that_are_played() -> None:
     size = READINGS.size("paper")
-    lines = {key: part for part in READINGS.parts() for key in part.lines()}
+    lines = {key: part for part in PARTS for key in part.lines()}
     missing = set()
     for read in READ:
-        for reading in READINGS.readings(read, size.horizon):
+        for reading in readings_of(read, size.horizon):
             for each in (contrast for claim in read.figure.claims for contrast in claim.contrasts):
                 keys = {term.key for term in reread(each, read, reading, size.horizon).terms}
                 missing |= {key for key in keys if key not in lines}
     assert {key for key in missing if not key.endswith("-bootstrap-raw-few")} == set()
-    assert [part.name for part in READINGS.parts()] == ["dags", "no-set", "observed", "sizes", "sachs", "bootstrap"]
+    played = {key for part in PARTS for key in part.lines()}
+    assert len(played) == sum(len(part.lines()) for part in PARTS)
 
 
 def test_the_figures_own_reading_is_its_own_claim() -> None:
     """With the first value of every factor the terms are those of the figure, at the same rounds."""
     for read in READ:
-        reading = READINGS.readings(read, 20000)[0]
+        reading = readings_of(read, 20000)[0]
         for each in (contrast for claim in read.figure.claims for contrast in claim.contrasts):
             again = reread(each, read, reading, 20000)
             assert [4 * term.at for term in again.terms] == pytest.approx([term.at for term in each.terms])
@@ -272,39 +270,15 @@ def test_sets_and_pairs_are_counted_in_the_same_game() -> None:
     assert taken[""].values.tolist() == pytest.approx(regret[""].values.tolist())
 
 
-def test_a_figure_under_a_reading(tmp_path: Path) -> None:
-    [(summary, folder, _)] = reproduce("fig2c", reading={"test": "marginal"}, scale="smoke", jobs=1, out=tmp_path)
-    assert folder == tmp_path / "fig2c-marginal"
-    assert list(summary["series"]) == ["ts-none", "causal-ts-direct-marginal-none", "causal-ts-asd-none"]
-    read = claims_by_reading([summary], "fig2c-marginal")
-    assert read is not None
-    assert {cell.reading["test"] for row in read.rows for cell in row.cells} == {"marginal"}
-    report = (tmp_path / "report.html").read_text()
-    assert report.count('class="matrix"') == 1
-    assert "causal-bandits reproduce fig2c --scale smoke --seed 0 --reading &#x27;test=marginal&#x27;" in report
-    assert (folder / "figure.png").stat().st_size > 10_000
-    corrupt = copy.deepcopy(json.loads((folder / "summary.json").read_text()))
+def test_a_corrupt_matrix_is_found() -> None:
+    corrupt = summary(claim("A beats B.", four(5, 5, 5, 5)))
     corrupt["matrix"][0]["cells"][0]["contrasts"] = [{}]
     with pytest.raises(TypeError):
-        claims_by_reading([corrupt], "fig2c-marginal")
-
-
-def test_readings_that_do_not_apply() -> None:
-    with pytest.raises(OptionError, match="reading unit=pairs does not apply to fig2c; expected test=conditional or"):
-        find_experiments("fig2c", {"unit": "pairs"})
-    with pytest.raises(OptionError, match="reading test=permutation does not apply to fig2b"):
-        find_experiments("fig2b", {"test": "permutation"})
-    with pytest.raises(OptionError, match="theorem has no readings; those that do are 'readings', 'fig2a'"):
-        find_experiments("theorem", {"test": "marginal"})
-    with pytest.raises(OptionError, match="reading test=exact does not apply to readings"):
-        find_experiments("readings", {"test": "exact"})
-    [found] = find_experiments("readings", {"unit": "pairs", "test": "joint"})
-    assert isinstance(found, Experiment)
-    assert found.name == "readings-pairs-joint"
+        claims_by_reading([corrupt])
 
 
 def test_parts_have_sizes_of_their_own() -> None:
-    sizes = {part.name: part_size(part, READINGS.size("paper")) for part in READINGS.parts()}
+    sizes = {part.name: part_size(part, READINGS.size("paper")) for part in PARTS}
     assert sizes["dags"] == Scale(20000, 20, slow_runs=10)
     assert sizes["sizes"].worlds(200) == 100
     assert sizes["sachs"].runs == 240

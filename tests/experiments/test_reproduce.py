@@ -1,6 +1,7 @@
 """Figures from start to files: the same bytes whatever the jobs or interruptions."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,11 +121,23 @@ def test_weights_change_the_mean_only(tmp_path: Path) -> None:
 
 def test_a_run_depends_on_its_own_number_alone() -> None:
     chunks = SMALL_2A.chunks(Scale(50, 12), 3)
-    assert [chunk.name for chunk in chunks][:3] == ["all-000-0000", "all-000-0010", "all-001-0000"]
+    assert [chunk.name for chunk in chunks][:3] == ["all-000-0000-0010", "all-000-0010-0012", "all-001-0000-0010"]
     both = chunks[5].work()  # runs 10 and 11 of world 2
     assert both["run"].unique().to_list() == [10, 11]
     fewer = SMALL_2A.chunks(Scale(50, 11), 3)[5].work()
     assert both.filter(pl.col("run") == 10).equals(fewer)
+
+
+def test_more_runs_and_chunks_of_one_method_are_the_same_runs() -> None:
+    """More runs of a plan find the chunks of fewer; methods in chunks of their own play the same rounds."""
+    few, many = Scale(50, 10), Scale(50, 12)
+    assert SMALL_2A.fingerprint(few, 3) == SMALL_2A.fingerprint(many, 3) != SMALL_2A.fingerprint(Scale(60, 10), 3)
+    assert SMALL_2A.chunks(few, 3)[0].name == SMALL_2A.chunks(many, 3)[0].name
+    split = replace(SMALL_2A, one_method=True).chunks(few, 3)
+    assert len(split) == len(SMALL_2A.methods) * len(SMALL_2A.chunks(few, 3))
+    first = SMALL_2A.chunks(few, 3)[0].work()
+    apart = pl.concat([chunk.work() for chunk in split if chunk.name.startswith("all-000-")])
+    assert apart.sort("series", "run", "t").equals(first.sort("series", "run", "t"))
 
 
 def test_worlds_are_the_64_classes() -> None:

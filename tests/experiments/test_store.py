@@ -52,7 +52,10 @@ def test_a_damaged_file_is_to_do_again_and_said(tmp_path: Path, place: float | N
     store = ChunkStore(tmp_path, "abc")
     assert store.get(CHUNK, said.append) is None
     assert said == [f"{path} is corrupt; that part is run again"]
-    assert not path.exists()
+    store.put(CHUNK, Done(ROWS, 2.5))
+    again = ChunkStore(tmp_path, "abc").get(CHUNK, pytest.fail)
+    assert again is not None
+    assert again.rows.equals(ROWS)
 
 
 def test_a_half_written_file_has_no_name_yet(tmp_path: Path) -> None:

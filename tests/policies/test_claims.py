@@ -72,10 +72,10 @@ def test_an_added_arm_is_compared_with_its_own_share_of_the_error() -> None:
 
 
 def test_the_first_drop_needs_the_stated_evidence() -> None:
-    """Two arms: 2 / (0.95 * 0.05); checked against the evidence itself at every checkpoint."""
+    """Two arms: 2 / (0.98 * 0.05); checked against the evidence itself at every checkpoint."""
     arms, rewards = race([0.3, 0.4], 3000, 6)
     ends = checkpoints(3000, 2).tolist()
-    needed, first = math.log(2 / (0.95 * 0.05)), None
+    needed, first = math.log(2 / (0.98 * 0.05)), None
     for end in ends:
         sums = sums_of(np.array(rewards[:end]), np.array(arms[:end]), 2)
         evidence = float(evidence_ahead(sums.of([1]), sums.of([0]), binary=True)[0])

@@ -14,7 +14,9 @@ def test_untouched_arms_know_the_prior() -> None:
     for estimate in ThompsonSampling(FOUR_ARMS).estimates():
         assert (estimate.mean, estimate.own_rows, estimate.through) == (0.5, 0, None)
         assert estimate.effective_rows == pytest.approx(0)
-        assert (estimate.low, estimate.high) == pytest.approx((0.025, 0.975))
+        assert (estimate.low, estimate.high) == pytest.approx(
+            (0.025, 0.975), abs=0.01
+        )  # 4,000 draws: 4 standard errors
 
 
 def test_an_untouched_arm_learns_from_others_through_a_set() -> None:
@@ -27,7 +29,7 @@ def test_an_untouched_arm_learns_from_others_through_a_set() -> None:
 
 
 def test_nothing_shared_is_own_rows_only() -> None:
-    """Effective rows equal own rows, the interval is that of the Beta."""
+    """Effective rows equal own rows, the interval is that of the Beta, up to 5 standard errors of 4,000 draws."""
     table = random_table(NINE_ARMS, 90, 4)
     rejecting = DirectTesting(alpha=1 - 1e-12, require_evidence=True)
     for policy in (ThompsonSampling(NINE_ARMS), CausalThompsonSampling(NINE_ARMS, discovery=rejecting)):
@@ -40,7 +42,8 @@ def test_nothing_shared_is_own_rows_only() -> None:
             assert estimate.through is None
             assert estimate.effective_rows == pytest.approx(len(own), abs=1e-9)
             assert estimate.mean == pytest.approx(posterior.mean())
-            assert (estimate.low, estimate.high) == pytest.approx(posterior.interval(0.9))
+            low, high = posterior.interval(0.9)
+            assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.05 * (high - low))
 
 
 @pytest.mark.parametrize("case", CASES[1:])

@@ -63,7 +63,7 @@ def test_looking_draws_the_same_and_changes_nothing() -> None:
 def given(draws: Floats) -> Posterior:
     """A posterior with these draws."""
     sources = [Source(number, float(number)) for number in range(draws.shape[1])]
-    return Posterior(9, draws.mean(axis=0), sources, lambda rng, n: draws, lambda level: (draws.min(0), draws.max(0)))
+    return Posterior(9, draws.mean(axis=0), sources, lambda rng, n: draws)
 
 
 def test_effects_of_levels_are_averaged_over_the_other_levers() -> None:

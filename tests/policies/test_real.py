@@ -251,7 +251,7 @@ def test_told_sets_are_used(make: Callable[..., RealPolicy]) -> None:
 
 
 def test_estimates_from_own_rows() -> None:
-    """The interval is Student's t; effective rows are own rows."""
+    """The interval is Student's t; effective rows are own rows. An end of 4,000 draws has 1% of the width as s.e."""
     table = table_of(80, 6)
     for policy in (told(UCBNormal, table), told(partial(GaussianThompsonSampling, prior_rows=0), table)):
         rows = policy.history.rows
@@ -261,7 +261,7 @@ def test_estimates_from_own_rows() -> None:
             assert (estimate.arm, estimate.through, estimate.own_rows) == (SIX.arms[number], None, len(own))
             assert estimate.effective_rows == pytest.approx(len(own))
             assert estimate.mean == pytest.approx(own.mean())
-            assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+            assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9), abs=0.05 * np.ptp(t.interval(0.9)))
 
 
 def test_estimates_with_a_prior() -> None:
@@ -273,13 +273,13 @@ def test_estimates_with_a_prior() -> None:
         n = len(own)
         single = (own.var(ddof=1) * (n - 1) + 3 * rows.rewards.var()) / (n + 2)
         t = stats.t(n + 2, own.mean(), np.sqrt(single / n))
-        assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+        assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9), abs=0.05 * np.ptp(t.interval(0.9)))
         assert estimate.effective_rows == pytest.approx(n)
 
 
 @pytest.mark.parametrize("sets", TOLD, ids=["full", "nested", "partial"])
 def test_estimates_through_a_set(sets: Told) -> None:
-    """The lowest variance, its mean, a normal interval, and as many effective rows as would give that variance."""
+    """The lowest variance, its mean, a nearly normal interval, and the effective rows that would give that variance."""
     policy = told(partial(CausalUCBNormal, discovery=KnownSets(sets)), table_of(200, 7))
     rows = policy.history.rows
     state = policy.ready()
@@ -295,7 +295,7 @@ def test_estimates_through_a_set(sets: Told) -> None:
         assert estimate.mean == pytest.approx(means[place, number])
         assert estimate.effective_rows == pytest.approx(own.var(ddof=1) / variance)
         expected = stats.norm(estimate.mean, np.sqrt(variance)).interval(0.95)
-        assert (estimate.low, estimate.high) == pytest.approx(expected)
+        assert (estimate.low, estimate.high) == pytest.approx(expected, abs=0.1 * np.ptp(expected))
 
 
 def test_estimates_of_arms_with_no_row_or_one() -> None:
@@ -304,8 +304,11 @@ def test_estimates_of_arms_with_no_row_or_one() -> None:
     assert first.own_rows == 2
     assert np.isfinite([first.low, first.high]).all()
     assert second.mean == policy.history.rows.rewards[1]
-    assert (second.low, second.high, second.effective_rows) == (-np.inf, np.inf, 1.0)
-    assert all(np.isnan(estimate.mean) for estimate in UCBNormal(SIX).estimates())
+    assert second.low < second.mean - policy.history.rows.rewards.std()
+    assert second.mean + policy.history.rows.rewards.std() < second.high < np.inf
+    assert second.effective_rows == 1.0
+    nothing = UCBNormal(SIX).estimates()
+    assert all(np.isnan(each.mean) and (each.low, each.high) == (-np.inf, np.inf) for each in nothing)
     assert UCBNormal(SIX).estimates().to_frame().height == 6
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe
 from causal_bandits.core.data import CountTables, TableLayout
-from causal_bandits.core.discovery import Declared, Findings
+from causal_bandits.core.discovery import Discovery, Findings
 from causal_bandits.core.policies.schedule import after
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import paper_world
@@ -16,7 +16,7 @@ from causal_bandits.research.worlds import paper_world
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 
 
-class Spy(Declared):
+class Spy(Discovery):
     """Direct testing that writes down when it was called."""
 
     def __init__(self) -> None:

@@ -1,6 +1,5 @@
 """Counts, revenue, ordered levels and numbers: both ways of playing, sharing, zeros, saving, studies."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits import Problem, Study, load_policy, preset
-from causal_bandits.core.discovery import MeanTesting
 from causal_bandits.core.policies import (
     CausalUCBNormal,
     GaussianThompsonSampling,
@@ -224,22 +222,3 @@ def test_a_study_goes_on_and_refuses_rewards_of_another_kind(kind: str, tmp_path
     assert [each.own_rows for each in again.estimates()] == [each.own_rows for each in study.estimates()]
     study.tell(decision.id, {"A": 1, "B": "low", "Y": VALUES[kind][0]})
     assert sum(each.own_rows for each in Study.load("shop", storage=storage).estimates()) == 13
-
-
-def test_sets_by_permutation(tmp_path: Path) -> None:
-    """The paper's policy with sets from means: revenue follows A, which the lever I moves; seed 0."""
-    rng = np.random.default_rng(0)
-    problem = Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}, reward="revenue")
-    table = table_of("revenue", 1500, seed=1)
-    table["Y"] = [y * float(rng.lognormal()) for y in table["Y"]]
-    make = partial(CausalUCBNormal, problem, seed=0, discovery=MeanTesting(alpha=0.01, draws=199))
-    policy = make()
-    policy.tell_many(table)
-    found = {each.variables: each for each in policy.separating_sets(rejected=True)}
-    assert "I" not in found[()].separated
-    assert found[("A",)].separated == ("I", "J")
-    assert found[()].evidence.tests[("I",)].p_value == 0.005
-    policy.save(tmp_path / "policy")
-    assert load_policy(tmp_path / "policy").ask(5) == policy.ask(5)
-    with pytest.raises(OptionError, match="MeanTesting needs a reward that is not 0 or 1"):
-        cb.CausalThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}), discovery=MeanTesting())

@@ -50,7 +50,7 @@ def test_tiers_get_a_column_where_known_and_a_single_run_has_no_error() -> None:
     assert sheet.columns[:4] == ("policy", "tier", "given", "runs")
     assert sheet.rows[0] == ("TS", "0", "nothing", "1", "1,234.5", "1", "20,000", "1")
     assert sheet.rows[1][1] == ""
-    assert sheet.caption.endswith("; tier 0: rewards only")
+    assert sheet.caption.endswith("; tier 0: rewards only; a 95% quantile needs at least 20 runs, a 99% quantile 100")
 
 
 def test_panels_get_a_column() -> None:

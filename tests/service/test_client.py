@@ -301,7 +301,7 @@ def test_a_process_with_many_descriptors(shop: RemoteStudy) -> None:
     with contextlib.ExitStack() as taken:
         for _ in range(1024):
             taken.enter_context(Path(os.devnull).open())
-        client = cb.Client(shop._client.server.place)
+        client = cb.Client(shop._client.address)
         study = client.load(shop.name)
         for _ in range(3):
             study.tell(study.ask().id, {"clicked": 1})

@@ -38,15 +38,15 @@ def test_the_other_studies_are_served(
     change(storage, BODY, event)
     broken, whole = two
     registry = call.app.state.registry
-    open_ones = registry.acting.find("whole"), registry.looking.find("whole")
-    registry.acting.forget("broken")
-    registry.looking.forget("broken")  # as after a restart
+    open_ones = registry.acting.get("whole"), registry.looking.get("whole")
+    registry.acting.pop("broken", None)
+    registry.looking.pop("broken", None)  # as after a restart
     for method, path in (("POST", f"{broken}/decisions"), ("GET", broken), ("GET", f"{broken}/changes")):
         answered = call(method, path, *([{}] if method == "POST" else []))
         assert answered.status == 503
         assert "is corrupt" in answered.detail
         assert answered.json["error"] == "UnreadableStudyError"
-    assert (registry.acting.find("whole"), registry.looking.find("whole")) == open_ones
+    assert (registry.acting.get("whole"), registry.looking.get("whole")) == open_ones
     assert call("POST", f"{whole}/decisions", {}).status == 201
     assert call("GET", "/readyz").status == 200
     listed = {row["name"]: row for row in call("GET", "/api/v1/studies").json}
@@ -65,7 +65,7 @@ def test_the_other_studies_are_served(
     assert (own.status, own.text.count("is corrupt")) == (503, 1)
     made_again = {"name": "broken", "problem": cb.Problem("y", {"a": 2}, {"i": 2}).to_dict()}
     assert call("POST", "/api/v1/studies", made_again).status == (503 if event == 1 else 409)
-    assert registry.acting.find("whole") is open_ones[0]
+    assert registry.acting.get("whole") is open_ones[0]
     assert call("DELETE", broken).status == 204
     assert [row["name"] for row in call("GET", "/api/v1/studies").json] == ["whole"]
 

@@ -133,8 +133,8 @@ def test_batches(call: Caller) -> None:
         ([{"id": 5, "clicked": 1}, {"id": 99, "clicked": 1}], "row 2: decision 99 is not known"),
         ([{"id": 5, "clickd": 1}], "'clickd' is not a variable of this study"),
         ([{"id": 5, "clicked": [1]}], "row 1: "),
-        ([5], "row 1 begins with '5]'; expected an object"),
-        ([{"id": 5, "clicked": 1}, [6]], "row 2 begins with '[6]]'"),
+        ([5], "row 1 is 5; expected an object"),
+        ([{"id": 5, "clicked": 1}, [6]], "row 2 is [6]; expected an object"),
         ([{"clicked": 1}], "expected id or key, and some of"),
         ({"columns": {"id": [5, 6], "clicked": [1]}}, "different lengths"),
         ({"rows": []}, "the body is one object without columns; expected a list of rows, or"),
@@ -429,7 +429,7 @@ def test_the_document_has_every_route_and_examples(call: Caller) -> None:
     documented = {(path, method.upper()) for path, item in document["paths"].items() for method in item}
     assert ours <= documented
     assert document["security"] == [{"token": []}]
-    for name in ("NewStudy", "Ask", "Outcome", "Rows", "ArmState", "NewArm", "NewLevel", "Expiry", "Problem"):
+    for name in ("NewStudy", "Ask", "Outcome", "Rows", "ArmState", "NewArm", "AddLevel", "Expire", "Problem"):
         assert document["components"]["schemas"][name]["examples"], name
     references = json.dumps(document)
     for name in {part.split('"')[0] for part in references.split("#/components/schemas/")[1:]}:

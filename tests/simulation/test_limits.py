@@ -8,8 +8,9 @@ from scipy.optimize import linprog, minimize_scalar
 
 import causal_bandits as cb
 from causal_bandits.core.compiled import Floats
-from causal_bandits.errors import UnknownVariableError, WorldError
+from causal_bandits.errors import OptionError, UnknownVariableError, WorldError
 from causal_bandits.research.limits import divergence, lai_robbins, limits_of, separated_limit
+from causal_bandits.research.worlds import DiscreteSCM, Mechanism
 
 
 def slow_divergence(p: Floats, k: Floats, goal: float) -> float:
@@ -138,6 +139,18 @@ def test_a_world_without_its_maker_has_the_same_limits() -> None:
     assert cb.worlds.StructurelessWorld(world, seed=1).separating_set() is None
 
 
+def test_a_cyclic_world_has_the_limits_of_its_solution() -> None:
+    """A <-> B -> Y: B separates, so C_S comes from P(B | arm), which the updates lead to, and from E[Y | B]."""
+    follow = [[0.8, 0.2], [0.2, 0.8]]
+    loop = {name: Mechanism([of], follow) for name, of in (("A", "B"), ("B", "A"), ("Y", "B"))}
+    world = DiscreteSCM(dict.fromkeys("ABY", 2), loop, {"I_A": cb.worlds.perfect("A")}, cycles="iterate")
+    chances = np.array([world.distribution(arm, ["B"]) for arm in world.problem.arms])
+    by_hand = limits_of(chances, np.tile([0.2, 0.8], (3, 1)), ["B"])
+    found = world.limits()
+    assert found.separating == ("B",)
+    assert found[:4] == pytest.approx(by_hand[:4])
+
+
 def test_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WorldError, match="rewards of 0 or 1"):
         cb.worlds.hillstrom_spend_world().limits()
@@ -145,6 +158,8 @@ def test_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         cb.worlds.random_linear_world(cb.MixedGraph(["A", "Y"], directed=[("A", "Y")]), seed=0).limits()
     with pytest.raises(UnknownVariableError, match="'vist' is not an observed variable"):
         cb.worlds.hillstrom_world().limits("vist")
+    with pytest.raises(OptionError, match="separating=3; expected a list of names"):
+        cb.worlds.hillstrom_world().limits(3)  # type: ignore[arg-type]
     monkeypatch.setattr("causal_bandits.research.worlds.world.MOST_CELLS", 3)
     with pytest.raises(WorldError, match="name a smaller set"):
         cb.worlds.hillstrom_world().limits()

@@ -21,6 +21,7 @@ from causal_bandits.core.data import Rows
 from causal_bandits.core.estimators.model import (
     ETA,
     FACTOR,
+    FACTORS,
     LEAST_EFFECT,
     SEPARATES,
     TAU,
@@ -67,7 +68,7 @@ def draw_world(levers: Ints, rng: np.random.Generator) -> World:
     def differences(point: int) -> Floats:
         eta, tau = points[point]
         effects = eta * rng.normal(size=(several, levers.max() + 1))
-        found: Floats = tau * rng.normal(size=len(levers))
+        found: Floats = tau * np.sqrt(rng.choice(FACTORS, size=len(levers))) * rng.normal(size=len(levers))
         for each in range(several):
             found += effects[each, levers[:, each]]
         return found

@@ -40,7 +40,7 @@ def test_arms_at_the_limit_are_rarely_excluded(kind: str, bound: tuple[str, floa
                 "count": float(rng.poisson(2.0 * mean)),
                 "revenue": float(rng.lognormal(0.0, 1.0) / 0.1648721271 if rng.random() < 0.1 * mean else 0.0),
             }[kind]
-            guards.count_told(problem, row + 1, row % 3, {"m": value}, counts=True)
+            guards.count_reported(problem, row + 1, row % 3, {"m": value}, counts=True)
         wrong += int(guards.broken(policy)[0].any())
     assert wrong <= 6
 

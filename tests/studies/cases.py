@@ -7,7 +7,7 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.product.studies import Decision
 from causal_bandits.product.studies.applying import apply
-from causal_bandits.product.studies.deciding import check_open, choose
+from causal_bandits.product.studies.deciding import check_open, choose, reserved_for
 from causal_bandits.product.studies.decisions import Event, Kind
 from causal_bandits.product.studies.outcomes import Outcome, new_outcomes
 from causal_bandits.product.studies.settings import make_settings
@@ -88,12 +88,13 @@ class Unstored:
         check_open(self.state, among)
         arms = choose(self.state, count, among)
         body: dict[str, Any] = {"first": len(self.state.decisions) + 1, "arms": arms}
-        self.add("asked", body if among is None else {**body, "among": among})
+        about = {"among": among, "reserved": reserved_for(self.state, among)}
+        self.add("asked", {**body, **{name: given for name, given in about.items() if given is not None}})
         return arms
 
     def tell(self, number: int, seen: dict[str, Any]) -> None:
         """The outcome of a decision."""
         state, outcome = self.state, Outcome(number, lambda _: seen)
         made = len(state.decisions)
-        for number, news in new_outcomes(state.outcome_rules, [outcome], made, state.on_record, final=False):
-            self.add("told", {"id": number, **news})
+        for kind, _, body in new_outcomes(state.outcome_rules, [outcome], made, state.on_record, final=False):
+            self.add(kind, body)

@@ -68,6 +68,7 @@ def counting(study: cb.Study) -> cb.Study:
 
         return call
 
+    session.read = first(session.read)  # type: ignore[method-assign]
     session.read_counted = first(session.read_counted)  # type: ignore[method-assign]
     session.at = first(session.at)  # type: ignore[method-assign]
     _opened.append(study)
@@ -100,7 +101,7 @@ def inner(study: Any) -> cb.Study:
     if not isinstance(study, RemoteStudy):
         found: cb.Study = study
         return found
-    address = study._client.server.place
+    address = study._client.address
     acting: cb.Study = _inside[address].app_at(address).state.registry.act(study.name, lambda found: found)
     return acting
 
@@ -111,6 +112,6 @@ def reopened(study: Any) -> Any:
         url = study._session.store.url.render_as_string(hide_password=False)
         again = cb.Study.load(study.name, storage=url)
         return again if again.mode == "transactional" else counting(again)
-    address = study._client.server.place
+    address = study._client.address
     _inside[address].app_at(address).state.registry.close()
     return RemoteStudy(study._client, study._about)

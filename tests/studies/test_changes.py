@@ -79,12 +79,15 @@ def edited(events: list[Event], state: StudyState) -> Iterator[tuple[str, float,
                     yield "told", event.time, {"id": number, "seen": {"earned": said[number]["earned"]}}
             closed = body["until"]
         if event.kind == "counted":
-            rows = [each for each in body["told"] if each[0] not in gone and not isinstance(each[2], list)]
-            rows = [
-                [n, time, seen, *rest] if isinstance(seen, str) else [n, time, now(n, seen), *(now(n, m) for m in rest)]
-                for n, time, seen, *rest in rows
-            ]
-            body = {**body, "told": rows}
+            rows = []
+            for kind, time, row in body["rows"]:
+                number = row.get("id", row.get("ids", [0])[0])
+                if number in gone or kind == "corrected":
+                    continue
+                values = {name: now(number, row[name]) for name in ("seen", "metrics") if name in row}
+                version = {"version": 1} if kind == "asked" else {}  # versions are those of the study itself
+                rows.append([kind, time, {**row, **values, **version}])
+            body = {"rows": rows}
         yield event.kind, event.time, body
 
 
@@ -95,12 +98,9 @@ def replayed(study: cb.Study) -> StudyState:
     for kind, time, given in edited(study._session.events(0, 10**6), state):
         body = given
         if kind == "counted":
-            rows = len(body["asked"]) + len(body["told"])
-            if not rows:
+            if not body["rows"]:
                 continue
-            body = {**body, "after": found.appended, "until": found.appended + rows}
-        if kind == "counted" and body["asked"]:  # versions are those of the study itself
-            body["asked"] = [[time, 1, *rest] for time, _, *rest in body["asked"]]
+            body = {**body, "until": found.appended + len(body["rows"])}
         apply(found, Event(found.seq + 1, kind, time, body))  # type: ignore[arg-type]
     return found
 

@@ -27,7 +27,7 @@ from causal_bandits.errors import (
     UnknownStudyError,
 )
 from causal_bandits.product.studies import decision_log, evaluation
-from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, log
+from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator
 from causal_bandits.product.studies.high_throughput.batches import Batches, Call
 from causal_bandits.product.studies.storage.address import read_url
 from causal_bandits.product.studies.storage.append_log import TRY_LEAD, Row
@@ -291,9 +291,16 @@ def test_a_key_gives_one_decision_whoever_asks(create: Create) -> None:
     assert all_derived(studies[1]) == 20
 
 
-def test_decisions_may_be_named_by_any_integer() -> None:
+def test_decisions_may_be_named_by_any_integer(create: Create) -> None:
     """Those of an array are looked up in the log, too."""
-    assert log._numbers([np.int64(3), 4, True, "5", 0, -1]) == [3, 4]
+    study = create()
+    number = np.array([study.ask().id])[0]
+    study.tell(number, {"clicked": 1}, reward=1)
+    with pytest.raises(ConflictError, match="decision 1: 'purchase' is recorded as 1"):
+        study.tell(number, reward=0)
+    for odd in (True, "1", 0, -1):
+        with pytest.raises(UnknownDecisionError, match="is not known"):
+            study.tell(odd, reward=1)  # type: ignore[arg-type]
 
 
 def test_a_key_is_for_one_call(create: Create) -> None:
@@ -514,7 +521,7 @@ def test_a_row_that_was_edited_in_the_database_is_set_aside(create: Create, plac
     study = create()
     study.ask(2)
     with psycopg.connect(place, autocommit=True) as connection:
-        connection.execute("UPDATE cb_log_rows SET body = '[1, \"k\", [99]]'")
+        connection.execute('UPDATE cb_log_rows SET body = \'{"version": 1, "key": "k", "arms": [99]}\'')
     study.publish()
     assert behind(study) == 0
     assert [check.code for check in study.health().alarms] == ["unread-rows"]
@@ -728,9 +735,10 @@ def appended(study: cb.Study, *rows: Row, asks: int = 0) -> None:
 def test_a_row_that_cannot_be_counted_is_set_aside(create: Create, caplog: pytest.LogCaptureFixture) -> None:
     study = create()
     study.ask(3)
-    appended(study, Row(0, "asked", 1, 0, b"1", 1e300, dump([1, "broken", [2, 99]])), asks=2)  # decisions 4 and 5
-    appended(study, Row(0, "told", 3, 1, None, 5.0, dump({"seen": {"clicked": "sideways", "purchase": 1}})))
-    appended(study, Row(0, "told", 999, 1, None, 5.0, dump({"closed": "expired"})))
+    ask = dump({"version": 1, "key": "broken", "arms": [2, 99]})  # decisions 4 and 5
+    appended(study, Row(0, "asked", 1, 0, b"1", 1e300, ask), asks=2)
+    appended(study, Row(0, "told", 3, 1, None, 5.0, dump({"id": 3, "seen": {"clicked": "sideways", "purchase": 1}})))
+    appended(study, Row(0, "expired", 999, 1, None, 5.0, dump({"ids": [999]})))
     study.tell(study.ask(), {"clicked": 1, "cart": "some"}, reward=1)
     study.tell(1, {"clicked": 0, "cart": "empty"}, reward=0)
     assert study.publish().rows == 0
@@ -756,7 +764,7 @@ def test_one_bad_row_among_many_is_found(create: Create) -> None:
     study = create()
     study.ask(200)
     study.tell_many([{"id": number, "clicked": 0, "cart": "empty", "purchase": 0} for number in range(1, 101)])
-    appended(study, Row(0, "told", 150, 1, None, 5.0, dump({"seen": {"purchase": "much"}})))
+    appended(study, Row(0, "told", 150, 1, None, 5.0, dump({"id": 150, "seen": {"purchase": "much"}})))
     study.tell_many([{"id": number, "clicked": 0, "cart": "empty", "purchase": 0} for number in range(101, 141)])
     assert study.publish().rows == 0
     assert study.describe()["rows"] == 140

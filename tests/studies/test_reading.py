@@ -13,7 +13,7 @@ import causal_bandits as cb
 from causal_bandits.core.problem import RewardKind
 from causal_bandits.errors import ObservationError, OptionError, UnknownDecisionError
 from causal_bandits.product.studies.evaluation import (
-    ONE_ARM_NOTE,
+    NOTES,
     Method,
     Record,
     TooFewError,
@@ -95,8 +95,7 @@ def adaptive_runs() -> list[Record]:
 @pytest.mark.parametrize(("target", "truth"), [((1.0, 0.0), 0.4), ((0.0, 1.0), 0.6), ((0.5, 0.5), 0.5)])
 def test_intervals_cover_though_arms_were_chosen_adaptively(target: tuple[float, float], truth: float) -> None:
     """Null: 95% intervals cover in at least 92% of runs. 200 runs: the standard error is 1.9%; failing needs coverage
-    3.3 of them below 92%: under 5e-4 each. Seed 11. The doubly robust estimate is refused in some runs; without a
-    method `direct` answers there.
+    3.3 of them below 92%: under 5e-4 each. Seed 11. Where the doubly robust estimate is refused, `direct` answers.
     """
     runs, chances = adaptive_runs(), np.array(target)
     direct = [direct_mean(run, chances, 0.95) for run in runs]
@@ -196,7 +195,7 @@ def test_an_arm_that_was_never_played_is_not_evaluated(sqlite: str) -> None:
         study.tell(decision, {"clicked": 0, "cart": "empty"}, reward=decision.id % 2)
     never = SHOP.arms[5]
     for policy in ({**never}, {SHOP.arms[0]: 0.9, never: 0.1}):
-        for method in (None, *get_args(Method)):
+        for method in get_args(Method):
             with pytest.raises(ObservationError, match=re.escape(f"{never.label} never had an outcome in this study")):
                 study.evaluate(policy, method=method)
     with pytest.raises(ObservationError, match="and 2 more arms of this policy never had an outcome"):
@@ -229,13 +228,11 @@ def test_evaluate(sqlite: str) -> None:
     for method in get_args(Method):
         uniform = study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6), method=method)
         assert uniform.low < uniform.mean < uniform.high
-        assert (uniform.decisions, uniform.method, uniform.note) == (400, method, "")
+        assert (uniform.decisions, uniform.method, uniform.note) == (400, method, NOTES[method])
         policy = study.evaluate(cb.ThompsonSampling(SHOP), method=method)
         assert policy.mean == pytest.approx(uniform.mean, abs=0.05)
         assert study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6), method=method) == uniform
-    assert study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6)).method == "doubly-robust"
-    alone = study.evaluate({"banner": "red"})
-    assert (alone.method, alone.note) == ("direct", ONE_ARM_NOTE)
+    assert study.evaluate({"banner": "red"}).method == "direct"
     own = next(estimate for estimate in study.estimates() if estimate.arm == SHOP.arm(banner="red"))
     assert study.evaluate({"banner": "red"}, method="direct").effective_decisions == own.own_rows
     with pytest.raises(OptionError, match="method='guess'"):

@@ -172,7 +172,7 @@ def test_evaluating_within_segments(sqlite: str) -> None:
     direct = study.evaluate({"banner": "red"})
     assert direct.mean == alone.mean
     assert direct.method == "direct"
-    assert "a single arm, by its own decisions" in str(direct)
+    assert "assumes that arms do not change" in str(direct)
     with pytest.raises(ObservationError, match=r"the doubly robust estimate needs 20; use method='direct'"):
         study.evaluate({"banner": "red"}, method="doubly-robust", draws=50)
     mixed = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red" and arm["device"] == "mobile"}
@@ -181,7 +181,6 @@ def test_evaluating_within_segments(sqlite: str) -> None:
     both = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red"}
     mix = study.evaluate(both)
     assert (mix.method, mix.decisions) == ("direct", 90)
-    assert "too few rewards for the doubly robust estimate" in str(mix)
     assert study.evaluate(cb.ThompsonSampling(SHOP, seed=1)).decisions == 90
 
 

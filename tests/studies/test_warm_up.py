@@ -14,7 +14,7 @@ from .conftest import Run
 PROGRAM = """
 import sys
 import causal_bandits as cb
-from causal_bandits.cli.warm_up import of_each_kind
+from causal_bandits.cli.operations import of_each_kind
 from causal_bandits.core.compiled import Compiled
 from causal_bandits.product.studies import warm_up
 

@@ -1,18 +1,6 @@
-"""The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
+"""The command line: parses and prints, computes nothing. Importing a module adds its commands."""
 
-from . import (  # noqa: F401
-    alarms,
-    analyze,
-    compare,
-    plan,
-    reproduce,
-    serve,
-    storage,
-    study,
-    study_arms,
-    study_results,
-    warm_up,
-)
+from . import analyze, operations, simulations, study, study_arms, study_results  # noqa: F401
 from .root import app, main
 
 __all__ = ["app", "main"]

@@ -160,12 +160,9 @@ def evaluate(
     weight: Annotated[list[float] | None, typer.Option(help="The share of each --arm, in the same order.")] = None,
     policy: Annotated[Path | None, typer.Option(help="Save file of a policy, written by policy.save.")] = None,
     method: Annotated[
-        str | None,
-        typer.Option(
-            help="doubly-robust (by propensities) or direct (each arm's own decisions); chosen automatically by "
-            "default."
-        ),
-    ] = None,
+        str,
+        typer.Option(help="direct (each arm's own decisions) or doubly-robust (by propensities)."),
+    ] = "direct",
     confidence: Confidence = 0.95,
     draws: Annotated[int, typer.Option(help="Simulated choices per decision to estimate its propensities.")] = 200,
 ) -> Shown:

@@ -151,7 +151,7 @@ def _check_of(hint: Any) -> tuple[Check, str] | None:
         and hint.__module__.split(".")[0] in ("causal_bandits", "numpy")
         and not _is_protocol(hint)
     ):
-        return lambda value: isinstance(value, hint), f"a {hint.__name__}"
+        return lambda value: isinstance(value, hint), getattr(hint, "expected", f"a {hint.__name__}")
     return None
 
 

@@ -87,8 +87,8 @@ def check_fields(options: Any) -> None:
             object.__setattr__(options, name, option.kind.check(name, getattr(options, name)))
 
 
-def unknown_option(name: object, known: Iterable[str]) -> OptionError:
-    """The error for an option that does not exist.
+def unknown_option(name: object, known: Iterable[str], what: str = "option") -> OptionError:
+    """The error for an option or a parameter that does not exist.
 
     >>> print(unknown_option("sed", ["policy", "seed"]))
     unknown option 'sed' (did you mean 'seed'?); expected one of 'policy', 'seed'
@@ -97,7 +97,7 @@ def unknown_option(name: object, known: Iterable[str]) -> OptionError:
     close = difflib.get_close_matches(str(name)[:100], allowed, 1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     one_of = "one of " if len(allowed) > 1 else ""
-    return OptionError(f"unknown option {brief(name)}{hint}; expected {one_of}{listing(allowed, limit=40)}")
+    return OptionError(f"unknown {what} {brief(name)}{hint}; expected {one_of}{listing(allowed, limit=40)}")
 
 
 # Kinds

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..core.markup import Markup, markup, printable, table, tag
 from . import theme
-from .sheets import Sheet
+from .sheets import Sheet, groups_once
 
 SHADES = {
     "paper": theme.PAPER,
@@ -31,7 +31,7 @@ p{margin:.4rem 0;max-width:46rem}a{color:inherit}ul{padding-left:1.2rem}
 table{border-collapse:collapse;font-size:.88rem;overflow-wrap:normal}
 th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-img{display:block;width:100%;height:auto;margin:1rem 0 .2rem}
+img{display:block;width:100%;min-width:36rem;height:auto;margin:1rem 0 .2rem}
 svg{display:block}svg[viewBox]:not(.drawn){width:100%;min-width:36rem;height:auto}
 svg text{fill:var(--soft);font:12px system-ui,sans-serif;font-variant-numeric:tabular-nums}
 .strips{display:grid;grid-template-columns:minmax(8rem,20rem) 1fr;gap:.1rem 1.2rem;align-items:center;margin-top:.8rem;
@@ -50,9 +50,7 @@ line.noted{stroke:var(--ink);stroke-width:1.5}text.noted{fill:var(--ink);font-we
 .boxes{list-style:none;margin:.6rem 0;padding:0}
 .box.holds{border-color:var(--holds)}.box.fails{border-color:var(--fails)}.box.open{border-color:var(--open)}
 b.holds,span.holds{color:var(--holds)}b.fails,span.fails{color:var(--fails)}
-b.open,span.open{color:var(--open)}b.depends{color:var(--one)}
-.matrix{font-size:.8rem;line-height:1.35}.matrix td,.matrix th{padding-right:.7rem}.matrix .w{white-space:nowrap}
-.matrix td[rowspan]:not(.w){min-width:9rem}
+b.open,span.open{color:var(--open)}
 code{font-size:.88em;background:var(--card);padding:.1rem .3rem}
 summary{cursor:pointer}
 @media print{html{font-size:13px}body{max-width:none;padding:0;font-size:1rem}h2{break-after:avoid}
@@ -88,5 +86,5 @@ def _colors() -> str:
 
 def sheet_table(sheet: Sheet) -> Markup:
     """A sheet with its caption under it."""
-    shown = table(sheet.columns, sheet.rows, numeric=sheet.numbers)
+    shown = table(sheet.columns, groups_once(sheet), numeric=sheet.numbers)
     return markup([shown, soft(sheet.caption) if sheet.caption else ""])

@@ -14,7 +14,7 @@ from ..core.markup import printable
 from ..errors import OptionError, OutputError, brief, whole_number
 from ..libraries import require_matplotlib
 from .axes import unit_for
-from .text import label, wrapped
+from .text import short, wrapped
 from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing, new_figure
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def styled_axes(given: Axes | None, width: float, height: float) -> Iterator[Axe
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=(width, height), layout="constrained")
-    with drawing({}):
+    with drawing():
         yield figure.add_subplot() if given is None else given
 
 
@@ -258,7 +258,7 @@ def figure_file(path: str | os.PathLike[str]) -> Path:
 def save_plan(curves: Sequence[PlanCurve], path: str | os.PathLike[str], *, confidence: float, title: str) -> Path:
     """Write the figure; PNG, SVG or PDF by the path's ending."""
     file = figure_file(path)
-    with replacing(file) as temporary, new_figure({}, figsize=(6.4, 4.2)) as figure:
+    with replacing(file) as temporary, new_figure(figsize=(6.4, 4.2)) as figure:
         plot_plan(curves, figure.subplots(), confidence=confidence, title=title)
         figure.savefig(temporary, dpi=160)
     return file
@@ -282,7 +282,7 @@ def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     which JCI takes for granted, are left out); dashed arcs with two heads are hidden common causes.
     """
     shown = found.graphs[:PANELS]
-    with new_figure({"axes.grid": False}, figsize=(4.2 * len(shown), 4.6)) as figure:
+    with new_figure(grid=False, figsize=(4.2 * len(shown), 4.6)) as figure:
         for index, (graph, loss) in enumerate(shown):
             axes = figure.add_subplot(1, len(shown), index + 1)
             _draw_graph(axes, graph, found.interventions, found.edges if index == 0 else {})
@@ -301,7 +301,7 @@ def _draw_graph(axes: Axes, graph: MixedGraph, contexts: tuple[str, ...], confid
         color, shape = (CONTEXT, "square") if node in contexts else (SYSTEM, "circle")
         box = {"boxstyle": f"{shape},pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.6}
         axes.text(
-            x, y, label(node, LONGEST_NODE), ha="center", va="center", bbox=box, color=color, fontsize=10, zorder=3
+            x, y, short(node, LONGEST_NODE), ha="center", va="center", bbox=box, color=color, fontsize=10, zorder=3
         )
     for tail, head in graph.directed:
         arrow = _arrow(axes, places[tail], places[head], CONTEXT if tail in contexts else SYSTEM)

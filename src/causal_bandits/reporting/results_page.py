@@ -9,7 +9,7 @@ from .html import page, sheet_table, soft
 from .sheets import Sheet
 from .summaries import About, Summary, Verdict
 from .summary_plots import page_svg
-from .summary_sheets import MatrixRow, evidence, matrix_html, sheet_of
+from .summary_sheets import MatrixRow, evidence, matrix_sheets, sheet_of
 
 LONG = 20
 """A table with more rows is folded."""
@@ -29,8 +29,6 @@ class Section(NamedTuple):
     verdicts: Sequence[Verdict]
     about: About
     """How it was made; may be empty."""
-    by_reading: ByReading | None = None
-    """Its claims by reading, where the page does not begin with them."""
 
 
 Rendered = tuple[Section, Markup]
@@ -47,7 +45,7 @@ def page_of(title: str, introduction: str, sections: Sequence[Rendered], by_read
         if (section.summary["figure"], each.text) not in read
     ]
     lead = [] if by_reading is None else [tag("h2", "Claims by reading"), tag("p", by_reading.words)]
-    shown = [] if by_reading is None else [matrix_html(by_reading.rows)]
+    shown = [] if by_reading is None else map(sheet_table, matrix_sheets(by_reading.rows))
     overview = _overview(verdicts) if verdicts else ""
     head = [tag("h1", title), *lead, *shown, tag("p", introduction), overview]
     return page(title, [*head, *(html for _, html in sections)])
@@ -85,21 +83,13 @@ def rendered(section: Section) -> Rendered:
         tag("h2", summary["title"]),
         tag("p", summary["question"], at={"class": "question"}),
         _claims(section.verdicts),
-        _by_reading(section),
+        tag("p", "Which claim holds in which reading is shown at the top of this page.") if "matrix" in summary else "",
         _picture(summary),
         shown,
         _about(summary, section.about),
         at={"id": summary["figure"]},
     )
     return section, html
-
-
-def _by_reading(section: Section) -> Markup:
-    if section.by_reading is not None:
-        return markup([tag("p", section.by_reading.words), matrix_html(section.by_reading.rows)])
-    if "matrix" not in section.summary:
-        return Markup()
-    return tag("p", "Which claim holds in which reading is shown at the top of this page.")
 
 
 def _claims(verdicts: Sequence[Verdict]) -> Markup:
@@ -117,11 +107,10 @@ def _claims(verdicts: Sequence[Verdict]) -> Markup:
 
 
 def _picture(summary: Summary) -> Markup:
-    drawn = (base64.b64encode(page_svg(summary, narrow=how).encode()).decode() for how in (False, True))
-    wide, narrow = (f"data:image/svg+xml;base64,{svg}" for svg in drawn)
+    drawn = base64.b64encode(page_svg(summary).encode()).decode()
     about = f"{summary['title']}: the numbers are in the table below"
-    source = tag("source", at={"media": "(max-width:640px)", "srcset": narrow})
-    return tag("picture", source, tag("img", at={"src": wide, "alt": about}))
+    image = tag("img", at={"src": f"data:image/svg+xml;base64,{drawn}", "alt": about})
+    return tag("div", image, at={"class": "scroll"})
 
 
 def _about(summary: Summary, about: About) -> Markup:

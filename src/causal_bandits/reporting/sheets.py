@@ -50,7 +50,16 @@ def in_markdown(sheet: Sheet) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     rule = tuple("---:" if place in sheet.numbers else "---" for place in range(len(sheet.columns)))
-    return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in sheet.rows)])
+    return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in groups_once(sheet))])
+
+
+def groups_once(sheet: Sheet) -> list[tuple[str, ...]]:
+    """The rows, where the first cell of a group is in its first row only."""
+    before = [None, *(row[0] for row in sheet.rows)]
+    return [
+        ("", *row[1:]) if sheet.grouped and row[0] == above else row
+        for row, above in zip(sheet.rows, before, strict=False)
+    ]
 
 
 def columns_from(first: int, columns: tuple[str, ...]) -> tuple[int, ...]:
@@ -246,7 +255,14 @@ def lifts_sheet(arms: Sequence[ArmRow], unit: Unit = PLAIN) -> Sheet | None:
         columns = ("arm", "cost", "mean less cost", *columns[1:])
     others = [row for row in arms if not row["is_control"]]
     changes = unit.changes(row["lift"] and row["lift"]["absolute"] for row in others)
-    rows = [(row["label"], *(_cost_cells(row, unit) if costs else ()), *_lift_cells(row, changes)) for row in others]
+    rows = []
+    for row in others:
+        worth = (unit.show(row["cost"]), unit.show(row["net"])) if costs else ()
+        lift = row["lift"]
+        cells = ("–", "–", "–")
+        if lift is not None:
+            cells = absolute_words(lift, changes), relative_words(lift), chance_words(lift["probability_better"])
+        rows.append((row["label"], *worth, *cells))
     title = f"Lift over the control ({'; '.join(_base(row, unit) for row in controls)})"
     return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
 
@@ -254,17 +270,6 @@ def lifts_sheet(arms: Sequence[ArmRow], unit: Unit = PLAIN) -> Sheet | None:
 def _base(control: ArmRow, unit: Unit) -> str:
     less = f", less its cost {unit.show(control['net'])}" if control["cost"] else ""
     return f"{control['label']}, mean {unit.show(control['mean'])}{less}"
-
-
-def _cost_cells(row: ArmRow, unit: Unit) -> tuple[str, str]:
-    return unit.show(row["cost"]), unit.show(row["net"])
-
-
-def _lift_cells(row: ArmRow, unit: Unit) -> tuple[str, str, str]:
-    lift = row["lift"]
-    if lift is None:
-        return "–", "–", "–"
-    return absolute_words(lift, unit), relative_words(lift), chance_words(lift["probability_better"])
 
 
 def absolute_words(lift: LiftRow, unit: Unit = PLAIN) -> str:

@@ -146,11 +146,13 @@ def _lifts(values: Known, unit: Unit) -> list[Markup]:
 
 def _health(study: StudyDescription) -> list[Markup]:
     """The alarms of the study."""
-    parts = []
-    for check in (each for each in study.get("health", []) if each["alarm"]):
-        said = f" {check['code']}: {check['says']}. False alarms: {check['false_alarms']}."
-        parts.append(tag("p", tag("b", "Alarm:", at={"class": "fails"}), said, at={"class": "box fails"}))
-    return parts
+    word = tag("b", "Alarm:", at={"class": "fails"})
+    alarms = (each for each in study.get("health", []) if each["alarm"])
+    return [tag("p", word, _check(each), at={"class": "box fails"}) for each in alarms]
+
+
+def _check(check: Mapping[str, Any]) -> str:
+    return f" {check['code']}: {check['says']}. False alarms: {check['false_alarms']}."
 
 
 def _changes(study: StudyDescription) -> list[Markup]:
@@ -171,11 +173,7 @@ def _were(decisions: int) -> str:
 def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
     """Every check with its result and its false-alarm rate."""
     said = [
-        tag(
-            "li",
-            tag("b", check["word"], at={"class": "fails"} if check["alarm"] else None),
-            f" {check['code']}: {check['says']}. False alarms: {check['false_alarms']}.",
-        )
+        tag("li", tag("b", check["word"], at={"class": "fails"} if check["alarm"] else None), _check(check))
         for check in checks
     ]
     return [tag("h2", "Checks of the study"), tag("ul", *said)] if said else []

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .summaries import Series, Summary
-from .text import label, wrapped
+from .text import short, wrapped
 from .theme import (
     BLUE,
-    BROWN,
     GREEN,
     GREY,
     ORANGE,
@@ -20,15 +23,15 @@ from .theme import (
     PURPLE,
     SKY,
     SOFT,
+    THEMED,
     VERMILION,
-    Painter,
-    save,
-    themed_svg,
+    new_figure,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
 
@@ -50,84 +53,72 @@ COLORS = {
     "causal-ucb-normal": BLUE,
     "gaussian-ts": GREY,
     "causal-gaussian-ts": SKY,
+    "causal-ts-direct-joint": ORANGE,
+    "causal-ts-direct-permuted": SKY,
+    "causal-ucb-normal-joint": GREEN,
+    "causal-ucb-normal-printed": VERMILION,
+    "causal-ucb-normal-printed-joint": PURPLE,
 }
 Found = dict[str, Series]
 """Series by key."""
 COLUMNS = 3
 DASHES = ("-", "--", ":", "-.")
 """Lines of one plot that have the same color differ in these."""
+BOOTSTRAP = "-bootstrap"
+"""A method with it has the color of the one without; the plot's title tells them apart."""
 LONGEST, LONGEST_TITLE = 44, 88
 """Characters of a name, and of a title, that are drawn; tables have all of them."""
 CUT = 2.0
 """Where methods are compared by tier, lines that end above this multiple of the baseline are cut."""
 LABELLED = 2
 """With more panels than this the names are in a legend, not at the ends of the lines."""
+FIRST = 10
+"""The round from which on relative regret is drawn; before it the ratios are those of a few draws."""
+HIGHEST = 4.0
+"""Upper limit of the axis of relative regret."""
 
 
-def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
-    """Mean over rounds with a band of two standard errors, a plot per panel."""
+def paint_curves(figure: Figure, summary: Summary) -> None:
+    """Mean over rounds with a band of two standard errors, a plot per panel; of claims by reading relative regret."""
     panels = _panels(summary)
     colors = _colors(summary)
     by_tier = summary.get("by_tier", False)
-    labelled = (len(panels) <= LABELLED or by_tier) and not narrow
-    columns = 1 if narrow else 2 if len(panels) == 4 or by_tier else min(len(panels), COLUMNS)
+    labelled = by_tier or (len(panels) <= LABELLED and "matrix" not in summary)
+    columns = 2 if len(panels) == 4 or by_tier else min(max(len(panels), 1), COLUMNS)
     rows = math.ceil(len(panels) / columns)
-    width = 4.6 if narrow else 7.2 if labelled else 4.2
-    figure.set_size_inches(width * columns, (3.4 if narrow else 4.6 if labelled else 3.4) * rows + 0.4)
+    figure.set_size_inches((7.2 if labelled else 4.2) * columns, (4.6 if labelled else 3.4) * rows + 0.4)
+    drawn: dict[str, tuple[Line2D, str]] = {}
     for index, (title, found) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, columns, index + 1)
-        _draw_lines(axes, found, colors)
-        _frame(axes, summary, title)
+        lines = _draw_lines(axes, found, colors, is_relative="matrix" in summary)
+        for line, series in zip(lines, found.values(), strict=True):
+            drawn.setdefault(series["method"].removesuffix(BOOTSTRAP), (line, wrapped(_name(series), LONGEST)))
+        _frame(axes, summary, title, found)
         if by_tier:
             _cut_above(axes, found)
         if labelled:
-            _label_lines(axes, found, colors, summary["horizon"], short=by_tier)
-    if not labelled:
-        _add_legends(figure.axes, panels)
-        _make_room(figure, list(panels.values()))
-    if not narrow:
+            _label_lines(axes, found, colors, summary["horizon"], by_tier=by_tier)
+    if labelled or not drawn:
         _write_titles(figure, summary, caption(summary))
+    else:
+        _write_titles(figure, summary, caption(summary), _add_legend(figure, drawn.values(), columns))
 
 
-def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
-    """In the first plot, or in each where they show different methods."""
-    differ = len({tuple(series["method"] for series in found.values()) for found in panels.values()}) > 1
-    for axes, found in zip(plots, panels.values(), strict=True):
-        lines = list(zip(axes.lines, found.values(), strict=True))
-        if differ:  # many lines: from top to bottom as they end
-            lines.sort(key=lambda line: line[1]["mean"][-1], reverse=True)
-        names = [label(series["label"], LONGEST) if differ else wrapped(_name(series), LONGEST) for _, series in lines]
-        legend = axes.legend([line for line, _ in lines], [""] * len(lines), loc="best", fontsize=8)
-        for text, name in zip(legend.get_texts(), names, strict=True):
-            text.set_text(name)  # so that a name may begin with an underscore, which hides a label
-        legend.set_in_layout(False)
-        if not differ:
-            return
-
-
-def _make_room(figure: Figure, panels: list[Found]) -> None:
-    """Extend the axis until no line crosses the legend."""
-    figure.draw_without_rendering()  # computes the positions of legends
-    for axes, found in zip(figure.axes, panels, strict=True):
-        legend = axes.get_legend()
-        if legend is None or axes.get_xscale() == "log":
-            continue
-        box = legend.get_window_extent().transformed(axes.transAxes.inverted())
-        (_, end), (_, top) = axes.get_xlim(), axes.get_ylim()
-        bands = [
-            (t / end, (mean - 2 * se) / top, (mean + 2 * se) / top)
-            for series in found.values()
-            for t, mean, se in zip(series["t"], series["mean"], series["se"], strict=True)
-        ]
-        if any(box.x0 <= x <= box.x1 and low <= box.y1 and high >= box.y0 for x, low, high in bands):
-            legend.set_loc("upper left")
-            highest = max((high for x, _, high in bands if x <= box.width + 0.05), default=0.0)
-            axes.set_ylim(top=top * max(1.0, highest / (1 - min(box.height, 0.6) - 0.06)))
+def _add_legend(figure: Figure, drawn: Iterable[tuple[Line2D, str]], columns: int) -> Legend:
+    """One for all plots, below them."""
+    lines, names = zip(*drawn, strict=True)
+    place: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
+    legend = figure.legend(lines, [""] * len(lines), fontsize=9, title_fontsize=8, **place)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(name)  # so that a name may begin with an underscore, which hides a label
+    return legend
 
 
 def _panels(summary: Summary) -> dict[str, Found]:
     """The lines of each plot; where methods are ordered by tier, a plot per tier with the baseline in all of them."""
     lines = {key: series for key, series in summary["series"].items() if len(series["t"]) > 1}
+    if "matrix" in summary:
+        lines = {key: series for key, series in lines.items() if _is_read(key, series)}
     panels: dict[str, Found] = {}
     for key, series in lines.items():
         title = f"{series['tier']}: {series['tier_label']}" if summary.get("by_tier") else series["panel"]
@@ -137,17 +128,27 @@ def _panels(summary: Summary) -> dict[str, Found]:
     return panels
 
 
-def _frame(axes: Axes, summary: Summary, title: str) -> None:
+def _is_read(key: str, series: Series) -> bool:
+    """Whether a line of claims by reading is drawn: relative regret, and the shares that policies accept."""
+    accepts = "ratio" not in series and "," in series["panel"] and series.get("tier") == 1
+    return key != series["baseline"] and ("ratio" in series or accepts)
+
+
+def _frame(axes: Axes, summary: Summary, title: str, found: Found) -> None:
+    is_relative = "matrix" in summary and "ratio" in next(iter(found.values()))
     if summary.get("rounds_axis") == "log":
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set_xlim(1, summary["horizon"])
-        axes.set_ylim(0, 1)
+        axes.set_xlim(FIRST if "matrix" in summary else 1, summary["horizon"])
+        axes.set_ylim(0, min(axes.get_ylim()[1], HIGHEST) if is_relative else 1)
     else:
         axes.set_xlim(0, summary["horizon"])
         axes.set_ylim(bottom=0)
+    if is_relative:
+        axes.axhline(1.0, color=PLAIN.light, linewidth=1, linestyle="--")
+    shown = "regret, relative" if is_relative else "share accepted" if "matrix" in summary else summary["measure"]
     axes.set_xlabel("round")
-    axes.set_ylabel(summary["measure"])
+    axes.set_ylabel(shown)
     axes.set_title(wrapped(title, LONGEST), loc="left", fontsize=10)
 
 
@@ -161,37 +162,43 @@ def _cut_above(axes: Axes, found: Found) -> None:
 def _colors(summary: Summary) -> dict[str, str]:
     """A color per method: ours are fixed, others take what is left of the palette in turn."""
     methods = list(dict.fromkeys(series["method"] for series in summary["series"].values()))
-    taken = {COLORS[method] for method in methods if method in COLORS}
-    free = [color for color in PALETTE if color not in taken] or list(PALETTE)
-    others = [method for method in methods if method not in COLORS]
-    return {**COLORS, **{method: free[index % len(free)] for index, method in enumerate(others)}}
+    known = {method: COLORS.get(method, COLORS.get(method.removesuffix(BOOTSTRAP))) for method in methods}
+    free = [color for color in PALETTE if color not in known.values()] or list(PALETTE)
+    others = itertools.cycle(free)
+    return {method: color or next(others) for method, color in known.items()}
 
 
-def _draw_lines(axes: Axes, found: Found, colors: dict[str, str]) -> None:
-    used = Counter[str]()
+def _draw_lines(axes: Axes, found: Found, colors: dict[str, str], *, is_relative: bool) -> list[Line2D]:
+    used, drawn = Counter[str](), []
     for series in found.values():
-        start = [] if series["t"][0] == 1 else [0]
-        t, mean, se = [*start, *series["t"]], [*start, *series["mean"]], [*start, *series["se"]]
+        means, errors = series["mean"], series["se"]
+        if is_relative and "ratio" in series:
+            means, errors = series["ratio"], series["ratio_se"]
+        points = [each for each in zip(series["t"], means, errors, strict=True) if each[0] >= FIRST or not is_relative]
+        if not is_relative and series["t"][0] != 1:
+            points.insert(0, (0, 0, 0))
+        t, mean, se = zip(*points, strict=True)
         color = colors[series["method"]]
-        axes.plot(t, mean, DASHES[used[color] % len(DASHES)], color=color, linewidth=1.8)
+        drawn += axes.plot(t, mean, DASHES[used[color] % len(DASHES)], color=color, linewidth=1.8)
         used[color] += 1
         low = [m - 2 * s for m, s in zip(mean, se, strict=True)]
         high = [m + 2 * s for m, s in zip(mean, se, strict=True)]
         axes.fill_between(t, low, high, color=color, alpha=0.18, linewidth=0)
+    return drawn
 
 
 def _name(series: Series) -> str:
     given = "" if series["knows"] == "nothing" else f" (given {series['knows']})"
-    return f"{label(series['label'], LONGEST)}{label(given, LONGEST_TITLE)}"
+    return f"{short(series['label'], LONGEST)}{short(given, LONGEST_TITLE)}"
 
 
-def _label_lines(axes: Axes, found: Found, colors: dict[str, str], horizon: int, *, short: bool) -> None:
+def _label_lines(axes: Axes, found: Found, colors: dict[str, str], horizon: int, *, by_tier: bool) -> None:
     """Names at the ends of the lines, without overlap."""
     ends = sorted(((series["mean"][-1], key) for key, series in found.items()), reverse=True)
     bottom, top = axes.get_ylim()
     heights = spread_out([min(mean, top) for mean, _ in ends], (0.085 if len(ends) < 12 else 0.07) * (top - bottom))
     for (mean, key), height in zip(ends, heights, strict=True):
-        name = label(found[key]["label"], LONGEST) if short else _name(found[key]).replace(" (given", "\n(given")
+        name = short(found[key]["label"], LONGEST) if by_tier else _name(found[key]).replace(" (given", "\n(given")
         axes.annotate(
             name if mean <= top else f"{name} ↑ {mean:,.0f}",
             (horizon, min(mean, top)),
@@ -243,12 +250,16 @@ def caption(summary: Summary) -> str:
     return f"Mean over {counted(summary)}; band: two standard errors; seed {seed}, version {version}"
 
 
-def _write_titles(figure: Figure, summary: Summary, note: str) -> None:
-    """The finding above the figure; below it what the figure shows, and how it was measured."""
-    found, about = label(finding(summary), LONGEST_TITLE), label(summary["title"], LONGEST_TITLE)
+def _write_titles(figure: Figure, summary: Summary, note: str, legend: Legend | None = None) -> None:
+    """The finding above the figure; below it, above the legend, what the figure shows and how it was measured."""
+    found, about = short(finding(summary), LONGEST_TITLE), short(summary["title"], LONGEST_TITLE)
     figure.suptitle(found, x=0.01, ha="left", fontsize=11, fontweight="bold")
     below = note if about == found else f"{about}\n{note}"
-    figure.supxlabel(below, x=0.01, ha="left", fontsize=8, color=SOFT.light)
+    if legend is None:
+        figure.supxlabel(below, x=0.01, ha="left", fontsize=8, color=SOFT.light)
+    else:
+        legend.set_title(below)
+        legend.get_title().set_color(SOFT.light)
 
 
 # The finding of a figure, in one line
@@ -348,99 +359,23 @@ def _limits_finding(summary: Summary) -> str:
     return f"If a set separates, C_S / C_0 is within {off:.2f} of eta^2"
 
 
-# Claims by reading: relative regret and rates of acceptance over rounds
-
-
-BOOTSTRAP = "-bootstrap"
-"""A method with it has the color of the one without; the plot's title tells them apart."""
-READ_COLORS = {
-    **COLORS,
-    "causal-ts-direct-joint": ORANGE,
-    "causal-ts-direct-permuted": SKY,
-    **{
-        f"causal-ucb-normal{reading}{variance}": color
-        for reading, color in {"": BLUE, "-joint": GREEN, "-printed": VERMILION, "-printed-joint": PURPLE}.items()
-        for variance in ("", BOOTSTRAP)
-    },
-}
-READING_COLUMNS, LONGEST_NAME = 4, 48
-FIRST = 10
-"""The round from which on lines are drawn; before it their ratios are those of a few draws."""
-HIGHEST = 4.0
-"""Upper limit of the axis of relative regret."""
-
-
-def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
-    """A plot per kind of world: regret relative to the baseline, or the share accepted, with two standard errors."""
-    panels: dict[str, list[Series]] = {}
-    for key, series in summary["series"].items():
-        accepts = "ratio" not in series and "," in series["panel"] and series.get("tier") == 1
-        if key != series["baseline"] and ("ratio" in series or accepts):
-            panels.setdefault(series["panel"], []).append(series)
-    columns = 1 if narrow else min(READING_COLUMNS, max(len(panels), 1))
-    rows = math.ceil(len(panels) / columns)
-    figure.set_size_inches(4.6 if narrow else 3.9 * columns, 3.2 * rows + 0.5)
-    explained: dict[str, tuple[Line2D, str]] = {}
-    for index, (title, found) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, index + 1)
-        for series in found:
-            drawn = _draw_reading(axes, series)
-            explained.setdefault(series["method"].removesuffix(BOOTSTRAP), (drawn, series["label"]))
-        _frame_reading(axes, summary, title, relative="ratio" in found[0])
-    names = [label(name, LONGEST_NAME) for _, name in explained.values()]
-    lines = [line for line, _ in explained.values()]
-    legend = figure.legend(lines, names, loc="outside lower left", ncols=columns, fontsize=9, title_fontsize=8)
-    legend.set_alignment("left")
-    if not narrow:
-        figure.suptitle(label(finding(summary), LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
-        legend.set_title(f"{summary['title']}\n{caption(summary)}")
-        legend.get_title().set_color(SOFT.light)
-
-
-def _draw_reading(axes: Axes, series: Series) -> Line2D:
-    means, errors = (series["ratio"], series["ratio_se"]) if "ratio" in series else (series["mean"], series["se"])
-    shown = [(t, m, s) for t, m, s in zip(series["t"], means, errors, strict=True) if t >= FIRST]
-    t, mean, se = ([each[index] for each in shown] for index in range(3))
-    color = READ_COLORS.get(series["method"], BROWN)
-    (drawn,) = axes.plot(t, mean, color=color, linewidth=1.6)
-    low, high = ([m + side * 2 * s for m, s in zip(mean, se, strict=True)] for side in (-1, 1))
-    axes.fill_between(t, low, high, color=color, alpha=0.15, linewidth=0)
-    return drawn
-
-
-def _frame_reading(axes: Axes, summary: Summary, title: str, *, relative: bool) -> None:
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlim(FIRST, summary["horizon"])
-    axes.set_ylim(bottom=0)
-    if relative:
-        axes.set_ylim(top=min(axes.get_ylim()[1], HIGHEST))
-        axes.axhline(1.0, color=PLAIN.light, linewidth=1, linestyle="--")
-    else:
-        axes.set_ylim(0, 1)
-    axes.set_xlabel("round")
-    axes.set_ylabel("regret, relative" if relative else "share accepted")
-    axes.set_title(wrapped(title, LONGEST), loc="left", fontsize=10)
-
-
 # Theorem 3.1 and the example of sec. 3.2
 
 
-def paint_theorem(figure: Figure, summary: Summary, narrow: bool) -> None:
+def paint_theorem(figure: Figure, summary: Summary) -> None:
     """Measured variance against the decomposition, and against the sample mean's: one point per world."""
-    figure.set_size_inches(*((4.6, 8.4) if narrow else (9.6, 4.6)))
+    figure.set_size_inches(9.6, 4.6)
     rows = summary["rows"]
     others = {
         "decomposition of appendix A": [row["decomposition"] for row in rows],
         "sample mean": [row["own_variance"] for row in rows],
     }
-    for index, (name, variances) in zip((211, 212) if narrow else (121, 122), others.items(), strict=True):
+    for index, (name, variances) in zip((121, 122), others.items(), strict=True):
         axes = figure.add_subplot(index)
         _scatter(axes, variances, rows)
         axes.set_xlabel(f"variance, {name}")
         axes.set_ylabel("variance of eq. 2, measured")
-    if not narrow:
-        _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']:,} data sets each, mean over arms")
+    _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']:,} data sets each, mean over arms")
 
 
 def _scatter(axes: Axes, x: list[float], rows: list[dict[str, Any]]) -> None:
@@ -452,12 +387,12 @@ def _scatter(axes: Axes, x: list[float], rows: list[dict[str, Any]]) -> None:
     axes.set_ylim(*ends)
 
 
-def paint_example(figure: Figure, summary: Summary, narrow: bool) -> None:
+def paint_example(figure: Figure, summary: Summary) -> None:
     """Variance through each set, world by world."""
     rows = summary["rows"]
     worlds = list(dict.fromkeys(row["world"] for row in rows))
     sets = list(dict.fromkeys(row["set"] for row in rows))
-    figure.set_size_inches(*((4.6, 4.2) if narrow else (7.6, 4.4)))
+    figure.set_size_inches(7.6, 4.4)
     axes = figure.add_subplot()
     wide = 0.8 / len(sets)
     for number, name in enumerate(sets):
@@ -479,11 +414,8 @@ def paint_example(figure: Figure, summary: Summary, narrow: bool) -> None:
     axes.grid(visible=False, axis="x")
     axes.set_ylim(top=1.25 * axes.get_ylim()[1])  # above the bars
     axes.legend(title="shared through", loc="upper center", fontsize=9, ncols=len(sets))
-    if not narrow:
-        data_sets = rows[0]["data_sets"]
-        _case_caption(
-            figure, summary, f"{data_sets:,} data sets of 6 and 10 rows; dash: the decomposition of appendix A"
-        )
+    data_sets = rows[0]["data_sets"]
+    _case_caption(figure, summary, f"{data_sets:,} data sets of 6 and 10 rows; dash: the decomposition of appendix A")
 
 
 def _case_caption(figure: Figure, summary: Summary, what: str) -> None:
@@ -491,10 +423,10 @@ def _case_caption(figure: Figure, summary: Summary, what: str) -> None:
     _write_titles(figure, summary, f"{what}; {ends}")
 
 
-def paint_limits(figure: Figure, summary: Summary, narrow: bool) -> None:
+def paint_limits(figure: Figure, summary: Summary) -> None:
     """C_S / C_0 against eta^2, one point per world, by family."""
     rows = [row for row in summary["rows"] if row["policy"] == "ts" and row["c0"] > 0]
-    figure.set_size_inches(*((4.6, 4.4) if narrow else (7.6, 5.2)))
+    figure.set_size_inches(7.6, 5.2)
     axes = figure.add_subplot()
     axes.plot((0, 1), (0, 1), color=PLAIN.light, linewidth=1, linestyle="--")
     for number, family in enumerate(dict.fromkeys(row["family"] for row in rows)):
@@ -506,19 +438,18 @@ def paint_limits(figure: Figure, summary: Summary, narrow: bool) -> None:
     axes.set_xlabel("share of the reward's variance that the mediators explain, eta^2")
     axes.set_ylabel("C_S / C_0")
     axes.legend(fontsize=8)
-    if not narrow:
-        _case_caption(figure, summary, "One point per world; crosses: no set separates")
+    _case_caption(figure, summary, "One point per world; crosses: no set separates")
 
 
-def paint_tails(figure: Figure, summary: Summary, narrow: bool) -> None:
+def paint_tails(figure: Figure, summary: Summary) -> None:
     """P(regret > x) on logarithmic axes, with the fitted exponent."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     series = [found for found in summary["series"].values() if "survival" in found.get("tails", {})]
     panels = list(dict.fromkeys(found["panel"] for found in series))
-    figure.set_size_inches(*((4.6, 3.2 * len(panels)) if narrow else (4.2 * len(panels), 4.2)))
+    figure.set_size_inches(4.2 * len(panels), 4.2)
     for index, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(*((len(panels), 1, index) if narrow else (1, len(panels), index)))
+        axes = figure.add_subplot(1, len(panels), index)
         for number, found in enumerate(each for each in series if each["panel"] == panel):
             tails = found["tails"]
             x, y = zip(*tails["survival"], strict=True)
@@ -541,29 +472,39 @@ def paint_tails(figure: Figure, summary: Summary, narrow: bool) -> None:
         axes.set_xlabel("regret x")
         axes.set_ylabel("P(regret > x)")
         axes.legend(fontsize=7, loc="lower left")
-    if not narrow:
-        what = f"{summary['runs']:,} runs per world, T = {summary['horizon']:,}; dashed: fitted tail"
-        _write_titles(figure, summary, f"{what}; seed {summary['seed']}, version {summary['version']}")
+    what = f"{summary['runs']:,} runs per world, T = {summary['horizon']:,}; dashed: fitted tail"
+    _write_titles(figure, summary, f"{what}; seed {summary['seed']}, version {summary['version']}")
 
 
-PAINTERS: dict[str, Painter] = {
-    "theorem": paint_theorem,
-    "example": paint_example,
-    "limits": paint_limits,
-    "tails": paint_tails,
-}
+PAINTERS = {"theorem": paint_theorem, "example": paint_example, "limits": paint_limits, "tails": paint_tails}
 """Of figures that are not curves."""
 
 
-def _painter(summary: Summary) -> Painter:
-    return paint_readings if "matrix" in summary else PAINTERS.get(summary["figure"], paint_curves)
+@contextlib.contextmanager
+def _painted(summary: Summary) -> Iterator[Figure]:
+    with new_figure() as figure:
+        PAINTERS.get(summary["figure"], paint_curves)(figure, summary)
+        yield figure
 
 
 def draw(summary: Summary, path: Path) -> None:
-    """Draw a summary into a PNG or SVG file."""
-    save(_painter(summary), summary, path)
+    """Write a PNG or SVG file, by the suffix of the path. It has no date or creator: equal figures are equal files."""
+    with _painted(summary) as figure:
+        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
 
-def page_svg(summary: Summary, *, narrow: bool) -> str:
-    """A summary's figure for a page, wide or for a phone."""
-    return themed_svg(_painter(summary), summary, narrow=narrow)
+def page_svg(summary: Summary) -> str:
+    """The figure for a page: no background, and ink in the colors of the reader's page, light or dark."""
+    buffer = io.StringIO()
+    with _painted(summary) as figure:
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    names = {shade: f"--c{index}" for index, shade in enumerate(THEMED)}
+    for shade, name in names.items():
+        svg = svg.replace(shade.light, f"var({name})")
+    light = ";".join(f"{name}:{shade.light}" for shade, name in names.items())
+    dark = ";".join(f"{name}:{shade.dark}" for shade, name in names.items())
+    style = f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}</style>"
+    end = svg.index(">") + 1
+    return svg[:end] + style + svg[end:]

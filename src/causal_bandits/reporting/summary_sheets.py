@@ -2,11 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ..core.markup import Markup, markup, tag
-from .html import soft
 from .sheets import Sheet, columns_from
 from .summaries import About, Measured, Series, Summary, Verdict
 from .summary_plots import counted
@@ -69,110 +67,35 @@ def _digits(number: float, digits: int = 3) -> str:
     return f"{number:.{digits}g}" if abs(number) >= 0.001 else f"{number:.2g}"
 
 
-class Block(NamedTuple):
-    """Claims that are read by the same factors."""
-
-    columns: tuple[str, ...]
-    rows: tuple[MatrixRow, ...]
-
-    def lines(self, row: MatrixRow) -> list[tuple[str, list[MatrixCell | None]]]:
-        """Per setting of the other factors, in words: the cells in the order of the columns."""
-        found: dict[str, dict[str, MatrixCell]] = {}
-        for cell in row.cells:
-            across = ", ".join(cell.reading[name] for name in row.across)
-            beside = ", ".join(_valued(*each) for each in cell.reading.items() if each[0] not in row.across) or "any"
-            found.setdefault(beside, {})[across] = cell
-        found = found or {"": {}}  # not played
-        return [(beside, [cells.get(column) for column in self.columns]) for beside, cells in found.items()]
-
-
-def _valued(name: str, value: str) -> str:
-    return f"test {value}" if name == "residual" else value
-
-
-def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
-    """Rows next to each other that are read by the same factors, with the columns that any of them has."""
-    found = []
-    for _, group in itertools.groupby(rows, lambda row: row.across):
-        members = tuple(group)
-        columns = dict.fromkeys(
-            ", ".join(cell.reading[name] for name in row.across) for row in members for cell in row.cells
-        )
-        found.append(Block(tuple(columns), members))
-    return found
-
-
 def matrix_sheets(rows: Sequence[MatrixRow]) -> list[Sheet]:
-    """For a terminal: a table per block, with each claim and its verdict above its rows."""
+    """A table for claims next to each other that are read by the same factors: a group of rows for each claim."""
     sheets = []
-    for place, block in enumerate(blocks := blocks_of(rows)):
-        names = ["claim", BESIDE, *(column or "measured" for column in block.columns)]
+    for across, group in itertools.groupby(rows, lambda row: row.across):
+        members = list(group)
+        columns = list(dict.fromkeys(_setting(cell, across) for row in members for cell in row.cells))
+        names = ("claim", BESIDE, *(column or "measured" for column in columns))
         cells = tuple(
             (f"{row.where}: {row.text} ({row.words})", beside, *("–" if cell is None else cell.shown for cell in found))
-            for row in block.rows
-            for beside, found in block.lines(row)
+            for row in members
+            for beside, found in _lines(row, columns)
         )
-        caption = f"{LEGEND}. {EXPLAINED}" if place == len(blocks) - 1 else ""
-        sheets.append(Sheet("Claims by reading", caption, tuple(names), cells, columns_from(2, tuple(names)), True))
-    return sheets
+        sheets.append(Sheet("Claims by reading", "", names, cells, columns_from(2, names), True))
+    return [*sheets[:-1], *(last._replace(caption=f"{LEGEND}. {EXPLAINED}") for last in sheets[-1:])]
 
 
-def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
-    """The same for a page: claim and verdict once, beside all their rows."""
-    shown = (tag("div", _block(block), at={"class": "scroll"}) for block in blocks_of(rows))
-    return markup([*shown, soft(f"{LEGEND}. {EXPLAINED}")])
+def _setting(cell: MatrixCell, factors: Iterable[str]) -> str:
+    return ", ".join(cell.reading[name] for name in factors)
 
 
-def _block(block: Block) -> Markup:
-    names = ["where", "the paper says", "found", BESIDE, *(column or "measured" for column in block.columns)]
-    head = tag("tr", *(tag("th", name, at={"class": "n"} if index > 3 else None) for index, name in enumerate(names)))
-    body = [line for row in block.rows for line in _html_lines(block, row)]
-    return tag("table", tag("thead", head), tag("tbody", *body), at={"class": "matrix"})
-
-
-def _html_lines(block: Block, row: MatrixRow) -> list[Markup]:
-    lines = block.lines(row)
-    spanning = {"rowspan": str(len(lines))}
-    first = [
-        tag("td", tag("a", row.where, at={"href": f"#{row.figure}"}), at={**spanning, "class": "w"}),
-        tag("td", row.text, at=spanning),
-        tag("td", tag("b", row.words, at={"class": row.verdict}), at=spanning),
-    ]
-    return [
-        tag("tr", *(first if index == 0 else []), tag("td", beside, at={"class": "w"}), *map(_cell, cells))
-        for index, (beside, cells) in enumerate(lines)
-    ]
-
-
-def _cell(cell: MatrixCell | None) -> Markup:
-    if cell is None:
-        return tag("td", "–", at={"class": "n"})
-    return tag("td", tag("span", cell.shown, at={"class": cell.verdict, "title": cell.text}), at={"class": "n"})
-
-
-def read_lines_sheet(summary: Summary) -> Sheet:
-    """The regret of every policy at the two horizons at which claims are judged."""
-    ends = (summary["horizon"] // 4, summary["horizon"])
-    columns = ("worlds", "policy", "given", "runs", *(name for end in ends for name in (f"t = {end:,}", "relative")))
-    rows = [
-        (found["panel"], found["label"], found["knows"], f"{found['worlds']} x {found['runs']}", *_at(key, found, ends))
-        for key, found in summary["series"].items()
-    ]
-    caption = "cumulative regret, or the share of sets or of pairs (set, lever) that is accepted, ± standard error"
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(4, columns), kept_in="summary.json")
-
-
-def _at(key: str, found: Series, ends: Sequence[int]) -> list[str]:
-    cells = []
-    for end in ends:
-        place = min(range(len(found["t"])), key=lambda place: abs(found["t"][place] - end))
-        if found["t"][-1] < end:
-            cells += ["–", "–"]
-            continue
-        cells.append(f"{_digits(found['mean'][place])} ± {_digits(found['se'][place], 2)}")
-        ratio = f"{found['ratio'][place]:.3f} ± {found['ratio_se'][place]:.3f}" if "ratio" in found else ""
-        cells.append("1" if key == found["baseline"] else ratio)
-    return cells
+def _lines(row: MatrixRow, columns: Iterable[str]) -> list[tuple[str, list[MatrixCell | None]]]:
+    """Per setting of the factors that are no columns, in words: the cells in the order of the columns."""
+    found: dict[str, dict[str, MatrixCell]] = {}
+    for cell in row.cells:
+        others = ((name, value) for name, value in cell.reading.items() if name not in row.across)
+        beside = ", ".join(f"test {value}" if name == "residual" else value for name, value in others) or "any"
+        found.setdefault(beside, {})[_setting(cell, row.across)] = cell
+    found = found or {"": {}}  # not played
+    return [(beside, [cells.get(column) for column in columns]) for beside, cells in found.items()]
 
 
 # The numbers of a figure, and the verdicts on its claims
@@ -183,8 +106,6 @@ KEPT_IN = "summary.json"
 
 def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
     """The numbers of a summary; `about` may add what is not the same in every run."""
-    if "matrix" in summary:
-        return read_lines_sheet(summary)
     if "series" not in summary:
         return SHEETS[summary["figure"]](summary)
     if summary.get("by_tier"):
@@ -223,16 +144,18 @@ def _by_tier(summary: Summary, about: About) -> Sheet:
 
 
 def _curves(summary: Summary) -> Sheet:
+    """Every line at two rounds: at the end, and at 0.4 of the horizon or where claims are judged."""
     series = summary["series"]
     points = next(iter(series.values()))["t"]
-    places = sorted({min(range(len(points)), key=lambda k: abs(points[k] - share * points[-1])) for share in (0.4, 1)})
+    shares = (0.25 if "matrix" in summary else 0.4, 1.0)
+    ends = sorted({points[_nearest(points, share * points[-1])] for share in shares})
     panels = len({found["panel"] for found in series.values()}) > 1
     relative = any("ratio" in found for found in series.values())
     tiers = {found["tier"]: found["tier_label"] for found in series.values() if "tier" in found}
     columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "given", "runs"]
     first_number = len(columns)
-    for index in places:
-        columns += [f"t = {points[index]}", *(["relative"] if relative else [])]
+    for end in ends:
+        columns += [f"t = {end:,}", *(["relative"] if relative else [])]
     more = _more_columns(series)
     columns += more
     rows = []
@@ -240,20 +163,25 @@ def _curves(summary: Summary) -> Sheet:
         runs = f"{found['worlds']} x {found['runs']}" if found["worlds"] > 1 else f"{found['runs']}"
         tier = [str(found.get("tier", ""))] if tiers else []
         cells = [*([found["panel"]] if panels else []), found["label"], *tier, found["knows"], runs]
-        for index in places:
-            cells.append(_mean(found, index))
+        for end in ends:
+            place, was_played = _nearest(found["t"], end), found["t"][-1] >= end
+            cells.append(_mean(found, place) if was_played else "–")
             if relative:
-                told = "1" if key == found["baseline"] else _ratio(found, index)
-                cells.append(told)
+                told = "1" if key == found["baseline"] else _ratio(found, place)
+                cells.append(told if was_played else "–")
         rows.append((*cells, *_more(found, more)))
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"
     if relative:
         caption += ", and relative to the policy marked 1 in the same worlds"
     if tiers:
         caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
-    caption += _more_words(more)
+    caption += _more_words(more) + _missing_quantiles(summary)
     numbers = columns_from(first_number, tuple(columns))
     return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers, kept_in=KEPT_IN)
+
+
+def _nearest(points: Sequence[int], to: float) -> int:
+    return min(range(len(points)), key=lambda place: abs(points[place] - to))
 
 
 ORACLE, Q95, Q99, WORST, LARGE, EXPONENT = "of the oracle", "q95", "q99", "CVaR95", "P(large)", "exponent"
@@ -287,6 +215,16 @@ def _more_words(columns: list[str]) -> str:
     if Q95 in columns:
         words += "; tails are over all worlds and runs, and large is twice the baseline's median"
     return words
+
+
+def _missing_quantiles(summary: Summary) -> str:
+    """Why columns of tails are missing or empty."""
+    if "regret" not in summary["measure"]:
+        return ""
+    found = [each.get("tails") for each in summary["series"].values()]
+    if None in found:
+        return "; a 95% quantile needs at least 20 runs, a 99% quantile 100"
+    return "; a 99% quantile needs at least 100 runs" if any(each and each["q99"] is None for each in found) else ""
 
 
 def _ratio(found: Series, place: int) -> str:

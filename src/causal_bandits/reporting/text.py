@@ -10,7 +10,7 @@ WIDEST, LINES = 36, 3
 
 
 def short(name: object, most: int = 90) -> str:
-    """A name to show literally, on a page.
+    """A name to show literally, on a page or in a figure.
 
     >>> short("a" * 100, 9), short("two\\nlines")
     ('aaaa…aaaa', 'two\\\\nlines')
@@ -19,16 +19,6 @@ def short(name: object, most: int = 90) -> str:
     if len(text) > 2 * most:  # its middle is left out anyway
         text = text[:most] + text[-most:]
     return shortened(text, most)
-
-
-def label(text: str, most: int) -> str:
-    """Printable text for a figure, cut if it is too long.
-
-    >>> label("a very long name", 8)
-    'a very …'
-    """
-    shown = printable(text)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def wrapped(text: str, widest: int = WIDEST) -> str:

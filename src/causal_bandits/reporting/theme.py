@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..libraries import require_matplotlib
-from .summaries import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +52,6 @@ STYLE: dict[Any, Any] = {
     "ytick.color": INK.light,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.grid": True,
     "grid.color": GRID.light,
     "axes.axisbelow": True,
     "legend.frameon": False,
@@ -64,51 +60,24 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "causal-bandits",
 }
-Painter = Callable[["Figure", Summary, bool], None]
-"""Paints a summary on an empty figure; narrow or not."""
 
 
 @contextlib.contextmanager
-def drawing(changes: dict[Any, Any]) -> Iterator[None]:
+def drawing(*, grid: bool = True) -> Iterator[None]:
     """Figures in our style. Text is never a formula; a character that the font lacks is drawn as a box."""
     require_matplotlib()
     import matplotlib as mpl
 
-    with mpl.rc_context({**STYLE, **changes}), warnings.catch_warnings():
+    with mpl.rc_context({**STYLE, "axes.grid": grid}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
         yield
 
 
 @contextlib.contextmanager
-def new_figure(changes: dict[Any, Any], **options: Any) -> Iterator[Figure]:
+def new_figure(*, grid: bool = True, **options: Any) -> Iterator[Figure]:
     """An empty figure in our style."""
-    with drawing(changes):
+    with drawing(grid=grid):
         from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
 
         yield Figure(layout="constrained", **options)
-
-
-def save(paint: Painter, summary: Summary, path: Path) -> None:
-    """Write a PNG or SVG file, by the suffix of the path. It has no date or creator: equal figures are equal files."""
-    with new_figure({}) as figure:
-        paint(figure, summary, False)
-        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
-
-
-def themed_svg(paint: Painter, summary: Summary, *, narrow: bool) -> str:
-    """The figure for a page: no background, and ink in the colors of the reader's page, light or dark."""
-    buffer = io.StringIO()
-    with new_figure({"font.size": 11 if narrow else 10}) as figure:
-        paint(figure, summary, narrow)
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    names = {shade: f"--c{index}" for index, shade in enumerate(THEMED)}
-    for shade, name in names.items():
-        svg = svg.replace(shade.light, f"var({name})")
-    light = ";".join(f"{name}:{shade.light}" for shade, name in names.items())
-    dark = ";".join(f"{name}:{shade.dark}" for shade, name in names.items())
-    style = f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}</style>"
-    end = svg.index(">") + 1
-    return svg[:end] + style + svg[end:]

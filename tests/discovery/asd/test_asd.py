@@ -33,10 +33,7 @@ def uniform_history(rows: int, seed: int = 0) -> History:
 
 
 def counted(history: History) -> tuple[TableLayout, CountTables]:
-    layout = TableLayout.of(history.problem)
-    tables = layout.empty()
-    history.count_into(tables)
-    return layout, tables
+    return TableLayout.of(history.problem), history.tables()
 
 
 def test_tests_of_pairs_equal_tests_from_rows() -> None:

@@ -2,8 +2,8 @@
 
 numba's own conversions work, but not well enough here:
 
-- It passes a NamedTuple by value, and counts references to all its arrays at every call: rollouts of the default take
-  1.3 times as long, those of causal Thompson Sampling 1.8 times. A `Reference` is a pointer to the fields.
+- It passes a NamedTuple by value, and counts references to all its arrays at every call: a round takes three times as
+  long (docs/reference/known-issues.md). A `Reference` is a pointer to the fields.
 - It converts a Generator by calling `ctypes.cast`, a Python function, and does not check the result. If Ctrl-C or an
   alarm raises there, the process crashes (docs/reference/known-issues.md). Blocking signals during the call does not
   help: another thread may receive them, and Python runs the handler in the main thread all the same. A

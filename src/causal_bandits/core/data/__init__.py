@@ -1,74 +1,34 @@
 """Data: rows (`coding`, `history`), and what the policies read: counts (`tables`) and `moments`."""
 
-from .cells import (
-    CellLayout,
-    CellTables,
-    add_reward,
-    count_filled_reward,
-    count_late,
-    count_reward,
-    with_late,
-)
-from .coding import MISSING, Rows
-from .history import History
-from .moments import (
-    ArmMoments,
-    DesignLayout,
-    ViewMoments,
-    add_row,
-    add_rows,
-    design_row,
-    merge_groups,
-    merge_into,
-    mirror,
-    nothing_merged,
-    remove_row,
-    view,
-)
-from .subsets import SubsetLayout
-from .tables import (
-    NONE_PENDING,
-    CountTables,
-    TableLayout,
-    cell_of,
-    count_pending,
-    count_row,
-    count_rows,
-    with_pending,
-)
-from .waiting import WaitingRows
-
-__all__ = [
-    "MISSING",
-    "NONE_PENDING",
-    "ArmMoments",
-    "CellLayout",
-    "CellTables",
-    "CountTables",
-    "DesignLayout",
-    "History",
-    "Rows",
-    "SubsetLayout",
-    "TableLayout",
-    "ViewMoments",
-    "WaitingRows",
-    "add_reward",
-    "add_row",
-    "add_rows",
-    "cell_of",
-    "count_filled_reward",
-    "count_late",
-    "count_pending",
-    "count_reward",
-    "count_row",
-    "count_rows",
-    "design_row",
-    "merge_groups",
-    "merge_into",
-    "mirror",
-    "nothing_merged",
-    "remove_row",
-    "view",
-    "with_late",
-    "with_pending",
-]
+from .cells import CellLayout as CellLayout
+from .cells import CellTables as CellTables
+from .cells import add_reward as add_reward
+from .cells import count_filled_reward as count_filled_reward
+from .cells import count_late as count_late
+from .cells import count_reward as count_reward
+from .cells import with_late as with_late
+from .coding import MISSING as MISSING
+from .coding import Rows as Rows
+from .history import History as History
+from .moments import ArmMoments as ArmMoments
+from .moments import DesignLayout as DesignLayout
+from .moments import ViewMoments as ViewMoments
+from .moments import add_row as add_row
+from .moments import add_rows as add_rows
+from .moments import design_row as design_row
+from .moments import merge_groups as merge_groups
+from .moments import merge_into as merge_into
+from .moments import mirror as mirror
+from .moments import nothing_merged as nothing_merged
+from .moments import remove_row as remove_row
+from .moments import view as view
+from .subsets import SubsetLayout as SubsetLayout
+from .tables import NONE_PENDING as NONE_PENDING
+from .tables import CountTables as CountTables
+from .tables import TableLayout as TableLayout
+from .tables import cell_of as cell_of
+from .tables import count_pending as count_pending
+from .tables import count_row as count_row
+from .tables import count_rows as count_rows
+from .tables import with_pending as with_pending
+from .waiting import WaitingRows as WaitingRows

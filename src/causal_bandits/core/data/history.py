@@ -250,14 +250,9 @@ class History:
 
     def tables(self, max_size: int | None = None) -> CountTables:
         """The counts of all rows."""
-        tables = TableLayout.of(self.problem, max_size).empty()
-        self.count_into(tables)
-        return tables
-
-    def count_into(self, tables: CountTables) -> None:
-        """Count all rows into tables that are empty."""
-        rows = self.rows
+        tables, rows = TableLayout.of(self.problem, max_size).empty(), self.rows
         count_rows(tables, rows.arms, rows.codes, rows.rewards)
+        return tables
 
     def to_frame(self) -> pl.DataFrame:
         """One row per pull: the levers, the observed variables, the reward."""

@@ -1,20 +1,22 @@
 """Finding separating sets: tests, Bayes factors, causal discovery, or known sets. All return `Findings`."""
 
+import importlib
+import pkgutil
+
 from .asd import ASD, DiscoveredGraphs, discover
 from .base import (
+    DISCOVERIES,
     Discovery,
     Evidence,
     Findings,
     SeparatingSet,
     SeparatingSets,
     check_alpha,
-    check_discovery,
+    discovery_from_dict,
 )
 from .bayes import BayesFactors
-from .declared import DISCOVERIES, Declared, discovery_from_dict, find_discoveries
 from .direct import DirectTesting
 from .known import KnownSets
-from .mean_testing import MeanTesting
 from .residual import ResidualTesting
 from .tiers import TARGETS, Tier
 
@@ -23,22 +25,20 @@ __all__ = [
     "DISCOVERIES",
     "TARGETS",
     "BayesFactors",
-    "Declared",
     "DirectTesting",
     "DiscoveredGraphs",
     "Discovery",
     "Evidence",
     "Findings",
     "KnownSets",
-    "MeanTesting",
     "ResidualTesting",
     "SeparatingSet",
     "SeparatingSets",
     "Tier",
     "check_alpha",
-    "check_discovery",
     "discover",
     "discovery_from_dict",
 ]
 
-find_discoveries(__path__, __name__)
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)

@@ -1,13 +1,14 @@
-"""The interface of a discovery, and its result."""
+"""The base class of discoveries, and their result."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OptionError, brief
+from ...errors import OptionError, brief, listing
 from ...libraries import special
 from ..compiled import Floats, Ints
 from ..data import SubsetLayout
@@ -166,42 +167,64 @@ class Findings:
         return replace(self, separated=separated, arrays=arrays)
 
 
-class Discovery(Protocol):
+DISCOVERIES: dict[str, type["Discovery"]] = {}
+"""All registered discoveries."""
+
+
+class Discovery(ABC):
     """A way to find separating sets, from counts, or where the reward is a real number, from moments.
 
-    `Declared` has all but `discover`.
+    A class with a name is registered, and save files refer to it by name.
     """
 
-    @property
-    def tier(self) -> Tier:
-        """The tier of its knowledge."""
+    expected: ClassVar[str] = "DirectTesting(), ASD(), ResidualTesting(), KnownSets([...])"
+    """What messages name where an argument is no discovery."""
+    name: ClassVar[str]
+    tier: ClassVar[Tier] = Tier.OBSERVED
+    """Its knowledge, as the tier in which policies that use it are compared."""
 
-    def hints(self, problem: Problem, /) -> str:
-        """What it is given besides the problem."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a class that has a name."""
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            before = DISCOVERIES.get(cls.name, cls)
+            if (before.__module__, before.__qualname__) != (cls.__module__, cls.__qualname__):
+                taken = f"{before.__module__}.{before.__qualname__}"
+                raise OptionError(f"the discovery name {cls.name!r} is taken by {taken}; give this class another one")
+            DISCOVERIES[cls.name] = cls
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the name in the registry, and the options."""
-
+    @abstractmethod
     def discover(self, layout: Any, statistics: Any, rows: int, /) -> Findings:
         """Test every set of the layout."""
 
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave, without the name."""
+        return cls(**options)
 
-def check_discovery(discovery: object) -> None:
-    """Validate `discovery`.
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the name and the options."""
+        return {"name": self.name, **vars(self)}
+
+    def hints(self, problem: Problem) -> str:
+        """What it is given besides the problem, in words for a table."""
+        return "nothing"
+
+
+def discovery_from_dict(data: Mapping[str, Any]) -> Discovery:
+    """A discovery from what its `to_dict` gave.
 
     Args:
-        discovery: The discovery that a policy was given.
+        data: Its name in `DISCOVERIES`, and its options.
+
+    >>> discovery_from_dict({"name": "direct", "alpha": 0.01})
+    DirectTesting(alpha=0.01, reading='conditional', require_evidence=False, calibration='asymptotic')
     """
-    if isinstance(discovery, type) or not hasattr(discovery, "discover"):
-        raise OptionError(
-            f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
-        )
-    lacking = [name for name in ("tier", "hints", "to_dict") if not hasattr(discovery, name)]
-    if lacking:
-        raise OptionError(
-            f"discovery={brief(discovery)} does not declare {lacking[0]!r}; "
-            f"make {type(discovery).__name__} a subclass of causal_bandits.discovery.Declared"
-        )
+    options = dict(data)
+    name = options.pop("name", None)
+    if name not in DISCOVERIES:
+        raise OptionError(f"discovery {name!r} is not known; expected one of {listing(DISCOVERIES)}")
+    return DISCOVERIES[name].from_options(options)
 
 
 def check_alpha(alpha: object, such: float) -> None:

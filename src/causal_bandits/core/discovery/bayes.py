@@ -13,15 +13,14 @@ from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLay
 from ..independence import factors_of_arms, regression_factors
 from ..problem import Problem
 from ..validation import check_fields, is_number
-from .base import Findings
-from .declared import Declared
+from .base import Discovery, Findings
 from .direct import lever_tests
 
 Others = Literal["both", "either", "marginal", "conditional"]
 
 
 @dataclass(frozen=True)
-class BayesFactors(Declared):
+class BayesFactors(Discovery):
     """Accept a lever I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
     Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is

@@ -14,15 +14,14 @@ from ..independence import ArmTests, g_squared_of_arms, p_values, permuted_of_ar
 from ..independence.permutation import DRAWS, MOST_DRAWS
 from ..problem import Problem
 from ..validation import check_fields
-from .base import Findings, check_alpha
-from .declared import Declared
+from .base import Discovery, Findings, check_alpha
 
 Reading = Literal["conditional", "marginal", "joint"]
 Calibration = Literal["asymptotic", "permutation"]
 
 
 @dataclass(frozen=True)
-class DirectTesting(Declared):
+class DirectTesting(Discovery):
     """Accept I' for S when the G2 test does not reject independence of the reward at level alpha.
 
     The paper does not say what a *partial* separating set is tested against; the readings are

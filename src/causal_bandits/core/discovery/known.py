@@ -9,12 +9,11 @@ from ...errors import OptionError, brief
 from ..data import ArmMoments, CountTables, SubsetLayout
 from ..problem import Problem
 from ..validation import are_names
-from .base import Findings
-from .declared import Declared
+from .base import Discovery, Findings
 from .tiers import Tier
 
 
-class KnownSets(Declared):
+class KnownSets(Discovery):
     """Separating sets that you know.
 
     Args:

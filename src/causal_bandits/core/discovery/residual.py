@@ -12,14 +12,13 @@ from ..data import ArmMoments, DesignLayout
 from ..independence import Factor, residual_tests
 from ..problem import Problem
 from ..validation import check_fields
-from .base import Findings, check_alpha
-from .declared import Declared
+from .base import Discovery, Findings, check_alpha
 
 ResidualReading = Literal["conditional", "joint"]
 
 
 @dataclass(frozen=True)
-class ResidualTesting(Declared):
+class ResidualTesting(Discovery):
     """Accept I' for S when the residual test does not reject that the reward's equation is the same, at level alpha.
 
     The readings of what a set is tested against are
@@ -31,7 +30,7 @@ class ResidualTesting(Declared):
 
     It assumes what Peters et al. (2016) do: given S the noise has one distribution in every arm, and one close
     enough to normal for t- and F-tests. Arms that share a mean but not a variance are rejected. With zeros and heavy
-    tails, such as revenue, that happens to almost every set (docs/results/rewards.md); `MeanTesting` assumes neither.
+    tails, such as revenue, that happens to almost every set (docs/results/rewards.md).
 
     Args:
         alpha: Significance level of the tests.

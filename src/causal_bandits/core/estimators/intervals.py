@@ -3,7 +3,6 @@
 import numpy as np
 
 from ...libraries import special
-from ..compiled import Floats
 
 FEWEST = 0.25
 """A Beta with fewer ones, or zeros, is not described by its mean and variance: nearly all of its mass is at the end."""
@@ -41,34 +40,8 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
     [0.0042, 0.0626]
     """
     tail = (1 - level) / 2
-    low, high = _beta_quantiles(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))
+    low, high = special.betaincinv(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))
     return 0.0 if ones == 0 else float(low), 1.0 if ones == rows else float(high)
-
-
-def _beta_quantiles(ones: float, zeros: float, chances: Floats) -> Floats:
-    """Quantiles of a Beta that has half a one and half a zero or more, by the trapezoid rule over its log-odds.
-
-    Their density is smooth and falls exponentially on both sides, so few points give four digits or more. Importing
-    scipy, which also has this function, would double the time that it takes to show a study.
-    """
-    mode, width = np.log(ones / zeros), 9 * np.sqrt(1 / ones + 1 / zeros)
-    highest = ones * mode - (ones + zeros) * np.logaddexp(0, mode)
-
-    def density(odds: Floats) -> Floats:
-        return np.asarray(np.exp(ones * odds - (ones + zeros) * np.logaddexp(0, odds) - highest))
-
-    ends = mode - width - 40 / ones, mode + width + 40 / zeros  # outside is less than e^-40
-    odds, step = np.linspace(*ends, 801, retstep=True)
-    heights = density(odds)
-    slopes = heights * (ones - (ones + zeros) / (1 + np.exp(-odds)))
-    below = step * (np.cumsum(heights) - heights / 2) - step**2 / 12 * slopes
-    wanted = chances * below[-1]
-    near = np.searchsorted(below, wanted) - 1
-    start, found = odds[near], np.interp(wanted, below, odds)
-    for _ in range(3):  # Newton's steps, with Simpson's rule between the points
-        between = (heights[near] + 4 * density((start + found) / 2) + density(found)) / 6
-        found += (wanted - below[near] - (found - start) * between) / density(found)
-    return np.asarray(1 / (1 + np.exp(-found)))
 
 
 def gamma_interval(mean: float, variance: float, level: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ where m_s is shared by all arms and d_a is the difference that S leaves unexplai
 rewards between two values, of logarithms for counts and revenue, of standard deviations for numbers, so b_s is the
 derivative of the inverse link at m_s. A difference is a sum of lever effects and a deviation of the arm,
 
-    d_a = sum over levers of effect[level of the lever] + deviation_a,    effect ~ N(0, eta^2), deviation ~ N(0, tau^2)
+    d_a = sum over levers of effect[level of the lever] + deviation_a,    effect ~ N(0, eta^2), deviation ~ tau t(4)
 
 or 0 for all arms: S separates. The scales (eta, tau) and "separates" have a prior, and their posterior is a mixture
 over a grid. The empty set is the special case in which arms share nothing but levers and a common level.
@@ -23,11 +23,11 @@ arm, has the skewed conjugate posterior of its kind of reward.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, by_reference, compiled
+from ..compiled import Floats, Ints, by_reference, compiled, loops_of
 from ..data import CellTables
 from .linear_algebra import (
     beside,
@@ -61,7 +61,10 @@ from .reward_shapes import (
 ETA = np.array([0.0, 0.1, 0.3, 0.8])
 TAU = np.array([0.03, 0.1, 0.3, 0.6, 1.2])
 EFFECTS, DEVIATIONS = np.tile(ETA, len(TAU)), np.repeat(TAU, len(ETA))
-"""The standard deviations of lever effects and deviations at every point of the grid."""
+"""The standard deviations of lever effects and the scales of deviations at every point of the grid."""
+FACTORS = 4.0 / np.array([1.064, 2.195, 3.357, 4.878, 7.779])
+"""Deviations have Student's t with 4 degrees of freedom, so that a few arms may be unlike all others: the variance of
+each is that of the grid point times one of these factors, 4 over the deciles 1, 3, 5, 7 and 9 of chi-squared."""
 TYPICAL, FACTOR = 0.18, 0.60
 """The standard deviation of log-odds between the arms of a test: median, and sigma of its logarithm, in 4,871 headline
 tests of the Upworthy archive. The prior is Cauchy on the logarithmic scale, since other tests have larger effects."""
@@ -525,6 +528,52 @@ def draw_unknowns(regression: Regression, points: Ints, rng: np.random.Generator
     return solutions(roots, of_point, rng.standard_normal((len(points), roots.shape[1] - 1)))
 
 
+def deviation_variances(points: Ints, away: Floats, noise: Floats, worth: Floats, rng: np.random.Generator) -> Floats:
+    """(draws, arms): the variance of the deviation of every arm, a factor times that of the draw's grid point.
+
+    Factors are equally likely before the arm's own rows, which measure its deviation.
+
+    Args:
+        points: (draws,): grid points.
+        away: (arms,): the measured deviations.
+        noise: (arms,): the variances of these measurements; 1 / NOTHING without rows.
+        worth: (arms,): what one unit of a deviation is worth in them.
+        rng: Generator of the draws.
+    """
+    total = TAU_VARIANCES[:, None, None] * FACTORS * (worth**2)[:, None] + np.maximum(noise, NOTHING**2)[:, None]
+    logs = -0.5 * (np.log(total) + (away**2)[:, None] / total)
+    chances = np.cumsum(np.exp(logs - logs.max(axis=2, keepdims=True)), axis=2)
+    passed = (chances / chances[:, :, -1:])[TAU_OF[points], :, :-1]
+    which = (rng.random((len(points), len(away)))[:, :, None] > passed).sum(axis=2)
+    found: Floats = DEVIATION_VARIANCES[points][:, None] * FACTORS[which]
+    return found
+
+
+@loops_of(deviation_variances)
+def _deviation_variances(points: Any, away: Any, noise: Any, worth: Any, rng: Any) -> Any:
+    arms, several = len(away), len(FACTORS)
+    passed, logs = np.zeros((len(TAU_VARIANCES), arms, several)), np.empty(several)
+    for tau in range(len(TAU_VARIANCES)):
+        for arm in range(arms):
+            for each in range(several):
+                total = TAU_VARIANCES[tau] * FACTORS[each] * worth[arm] ** 2 + max(noise[arm], NOTHING**2)
+                logs[each] = -0.5 * (math.log(total) + away[arm] ** 2 / total)
+            highest, sum_ = logs.max(), 0.0
+            for each in range(several):
+                sum_ += math.exp(logs[each] - highest)
+                passed[tau, arm, each] = sum_
+            for each in range(several):
+                passed[tau, arm, each] /= sum_
+    found = np.empty((len(points), arms))
+    for draw in range(len(points)):
+        for arm in range(arms):
+            drawn, which = rng.random(), 0
+            while which < several - 1 and drawn > passed[TAU_OF[points[draw]], arm, which]:
+                which += 1
+            found[draw, arm] = DEVIATION_VARIANCES[points[draw]] * FACTORS[which]
+    return found
+
+
 @compiled
 def draw_indices(
     data: SetData, levers: Levers, weights: Floats, unit: float, count: int, rng: np.random.Generator
@@ -538,7 +587,9 @@ def draw_indices(
     regression = index_regression(data, levers, unit)
     unknowns = draw_unknowns(regression, points, rng)
     expected = unknowns @ beside(np.ones((arms, 1)), levers.design).T
-    deviation = DEVIATION_VARIANCES[points][:, None]
+    info = np.maximum(regression.info, NOTHING)
+    away = regression.direction[:, -1] / info - over_rows(expected) / count
+    deviation = deviation_variances(points, away, 1 / info, np.ones(arms), rng)
     shrunk = deviation / (1 + deviation * regression.info)
     own = shrunk * (regression.direction[:, -1] - regression.info * expected)
     return data.middle + unit * (expected + own + np.sqrt(shrunk) * rng.standard_normal((count, arms)))
@@ -567,7 +618,10 @@ def draw_through(
     own_rows, own_mean, own_scatter = _table(tables, 0)
     dispersion = own_dispersion(stats, own_rows[:, 0], own_mean[:, 0], own_scatter[:, 0])
     prior = expected[:several]
-    spread = DEVIATION_VARIANCES[points[:several]][:, None] * np.maximum(data.gain**2, NOTHING * inside**2)
+    away = np.where(data.own > 0, data.indices + data.residual - fit.shared[place], 0.0)
+    noise = np.where(data.own > 0, data.within / np.maximum(data.own, 1.0), 1 / NOTHING)
+    spread = deviation_variances(points[:several], away, noise, data.gain, rng)
+    spread = spread * np.maximum(data.gain**2, NOTHING * inside**2)
     mean, variance = conjugate(stats, prior, spread, rows, index[:several] + data.residual, dispersion)
     drawn = draw_conjugate(stats, mean, variance, data.own + 0 * mean, rng)
     return np.concatenate((drawn, expected[several:]))

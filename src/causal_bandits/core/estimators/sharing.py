@@ -57,9 +57,7 @@ def information_sharing(history: History, variables: Iterable[str], separated: I
     """
     problem = history.problem
     chosen = frozenset((variables,) if isinstance(variables, str) else variables)
-    layout = TableLayout.of(problem, len(chosen))
-    tables = layout.empty()
-    history.count_into(tables)
+    layout, tables = TableLayout.of(problem, len(chosen)), history.tables(len(chosen))
     names = problem.intervention_names
     shared = set(names) if separated is None else {problem.intervention(name).name for name in separated}
     groups = problem.arm_groups([name for name in names if name not in shared])

@@ -2,7 +2,6 @@
 
 from .bayes import factors_of_arms, log_bayes_factor
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
-from .means import compared_means, mean_test, permuted_means
 from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
 from .residual import Factor, residual_test, residual_tests
@@ -11,15 +10,12 @@ __all__ = [
     "ArmTests",
     "Factor",
     "IndependenceResult",
-    "compared_means",
     "factors_of_arms",
     "g_squared",
     "g_squared_of_arms",
     "log_bayes_factor",
-    "mean_test",
     "p_values",
     "permutation_test",
-    "permuted_means",
     "permuted_of_arms",
     "regression_factors",
     "residual_test",

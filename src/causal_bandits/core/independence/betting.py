@@ -33,17 +33,18 @@ from numpy.typing import ArrayLike, NDArray
 from ...libraries import special
 from ..compiled import Floats
 
-RATE_SHIFTS = np.array([0.0175, 0.035, 0.07, 0.093, 0.123, 0.163, 0.215, 0.285, 0.378, 0.5, 1.0, 3.0])
+RATE_SHIFTS = np.array([0.0175, 0.035, 0.07, 0.095, 0.13, 0.178, 0.242, 0.33, 0.45, 1.0, 3.0])
 """How far apart the odds of two means may be, as logarithms, for values of 0 or 1."""
-RATE_WEIGHTS = np.array([0.005, 0.01, 0.115, 0.12, 0.12, 0.12, 0.12, 0.12, 0.12, 0.115, 0.025, 0.01])
-"""Their weights: nearly even from 0.07 to 0.5, so that evidence comes most quickly for lifts of 10% to 40%. A study
-that takes longer than most looks as if its lift were smaller than it is, so these shifts begin below 10%."""
+RATE_WEIGHTS = np.array([0.003, 0.007, 0.171, 0.115, 0.115, 0.115, 0.117, 0.129, 0.208, 0.015, 0.005])
+"""Their weights: even from 0.07 to 0.45 with more at both ends, so that lifts of 10% to 40% need about equally many
+rows, relative to a test of fixed size. A study that takes longer than most looks as if its lift were smaller than it
+is, so these shifts begin below 10% and end below 40%."""
 NUMBER_SHIFTS = np.array([0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4])
 NUMBER_WEIGHTS = np.array([0.03, 0.05, 0.1, 0.17, 0.2, 0.17, 0.13, 0.08, 0.05, 0.02])
 """The same for other values, whose spread is not known in advance."""
-SPLITS = np.array([1 / 32, 1 / 8, 0.45, 0.55, 7 / 8, 31 / 32])
+SPLITS = np.array([1 / 32, 1 / 8, 0.46, 0.54, 7 / 8, 31 / 32])
 """Which part of a shift is bet on the second arm: the share of the rows that the first arm gets, roughly."""
-SPLIT_WEIGHTS = np.array([0.02, 0.03, 0.45, 0.45, 0.03, 0.02])
+SPLIT_WEIGHTS = np.array([0.01, 0.02, 0.47, 0.47, 0.02, 0.01])
 HALVINGS = 30
 CAP_ROWS, CAP_QUANTILE = 1000, 0.999
 """A cap that is not declared is this quantile of the first values, this many; they are then no evidence."""

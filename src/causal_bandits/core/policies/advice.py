@@ -12,7 +12,7 @@ from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.betting import CAP_ROWS
 from ..markup import chance_words, counted, loss_words, number, printable, titled_table
-from ..problem import Arm, Level, Segment
+from ..problem import Arm, Level, Problem, Segment
 from .claims import FACTORS, Comparison, Proven, prove, scale_of
 from .estimates import Listed
 from .posterior import Posterior, losses
@@ -307,7 +307,7 @@ def advise(
     stop = None if found.arm is None or best is None else problem.arms[found.arm]
     loss, more = math.inf, math.inf
     if best is not None and posterior is not None:
-        loss = tolerance * abs(float(posterior.means[problem.index(best.arm) if control is None else control]))
+        loss = loss_allowed(best, posterior, history.problem, control, tolerance)
         more = _more_rows(posterior, problem.index(best.arm), allowed, cost, loss)
     enough = best is not None and not held and best.expected_loss <= loss
     arm = None if best is None else best.arm if stop is None else stop
@@ -336,6 +336,13 @@ def advise(
         costs=cost is not None,
         segment=dict(segment or {}),
     )
+
+
+def loss_allowed(
+    best: Recommendation, posterior: Posterior, problem: Problem, control: int | None, tolerance: float
+) -> float:
+    """The expected loss that is good enough: a share of the control's mean, or without one of the best arm's."""
+    return tolerance * abs(float(posterior.means[problem.index(best.arm) if control is None else control]))
 
 
 def _finite(decisions: float) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...errors import ObservationError, OptionError, brief, flag, listing, share, whole_number
 from ..compiled import Bools, Floats, Ints
 from ..data import History, Rows
-from ..discovery import Findings, SeparatingSets, Tier
+from ..discovery import Discovery, Findings, SeparatingSets, Tier, discovery_from_dict
 from ..files import file_path
 from ..markup import printable
 from ..problem import Arm, Level, Problem, Segment, check_problem
@@ -159,6 +159,10 @@ class Policy(ABC, Generic[State]):
         used = "" if self.findings is None else f", {len(self.findings.used)} separating sets"
         return f"{type(self).__name__}({self.problem.outline}, {len(self.history):,} rows{used})"
 
+    def _discover_by(self, discovery: Discovery, problem: Problem) -> None:
+        """Find sets by a discovery, whose knowledge is then the policy's."""
+        self.discovery, self.tier, self.hints = discovery, discovery.tier, discovery.hints(problem)
+
     # The model: what a subclass says
 
     @abstractmethod
@@ -280,7 +284,8 @@ class Policy(ABC, Generic[State]):
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
         """Create a new policy from `options`."""
-        return cls(problem, **options)
+        found = {"discovery": discovery_from_dict(options["discovery"])} if "discovery" in options else {}
+        return cls(problem, **{**options, **found})
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from ...errors import whole_number
-from ..discovery import ASD, DirectTesting, Discovery, check_discovery, discovery_from_dict
+from ..discovery import ASD, DirectTesting, Discovery
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
@@ -56,9 +56,7 @@ class CausalThompsonSampling(DiscretePolicy):
     ) -> None:
         samples = whole_number("samples", samples, 2, 1_000_000)
         drawn = samples if variance == "monte-carlo" else 0
-        self.discovery = DirectTesting() if discovery is None else discovery
-        check_discovery(self.discovery)
-        self.tier, self.hints = self.discovery.tier, self.discovery.hints(problem)
+        self._discover_by(DirectTesting() if discovery is None else discovery, problem)
         super().__init__(problem, seed=seed, max_size=max_size, samples=drawn)
         self.variance = variance
         self.samples = samples
@@ -72,8 +70,3 @@ class CausalThompsonSampling(DiscretePolicy):
             "variance": self.variance,
             "samples": self.samples,
         }
-
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, **{**options, "discovery": discovery_from_dict(options["discovery"])})

@@ -26,7 +26,7 @@ from ..independence.betting import CAP_ROWS, Sums, evidence_ahead, learned_ends,
 from ..problem import Reward
 from .recommendation import NEAR
 
-FIRST_SHARE = 0.95
+FIRST_SHARE = 0.98
 """The part of the error that the arms of the start share."""
 STEP, GROWTH, MANY_ARMS = 5, 0.01, 5000
 """Claims are checked every 5 rows, and later whenever the rows have grown by 1%; less often with hundreds of arms."""

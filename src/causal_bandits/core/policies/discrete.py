@@ -12,7 +12,7 @@ from ..estimators import make_pools, no_pools, own_moments
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from .posterior import Posterior, Source, beta_sizes, sampler_of
 from .rules import ThompsonState, best_sets
 
 
@@ -78,10 +78,6 @@ class DiscretePolicy(Policy[ThompsonState]):
         return None if state.samples else super()._indices(state, rng)
 
     def _posterior(self, state: ThompsonState) -> Posterior:
-        """Intervals are those of the Beta with the posterior's mean and variance.
-
-        For an arm's own rows that Beta is the posterior itself; through a set it is an approximation.
-        """
         tables, pools, chosen = state.tables, state.pools, best_sets(state).tolist()
         means, variances = np.array([own_moments(tables, arm) for arm in range(len(chosen))]).T
         own = tables.table(0).sum(axis=(1, 2)).tolist()
@@ -95,8 +91,7 @@ class DiscretePolicy(Policy[ThompsonState]):
                 through[arm], used[arm] = self.layout.names[table], int(tables.table(table)[arm].sum())
         effective = (beta_sizes(means, variances) - 2).tolist()  # Beta(1 + ones, 1 + zeros) has size rows + 2
         sources = [Source(*each) for each in zip(own, effective, through, used, strict=True)]
-        sampler = sampler_of(state, len(chosen))
-        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+        return Posterior(self.rows, means, sources, sampler_of(state, len(chosen)))
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums differ in the last bits from sums made afresh, and a tie may depend on them."""

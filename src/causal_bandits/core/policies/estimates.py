@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, ClassVar, NamedTuple, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -37,28 +37,16 @@ _FRAMED = (
 R = TypeVar("R")
 
 
-class Listed(Sequence[R]):
+class Listed(tuple[R, ...]):
     """Rows that stay as they are.
 
     Args:
         rows: The rows.
     """
 
-    def __init__(self, rows: Sequence[R]) -> None:
-        self._rows = tuple(rows)
-
-    @overload
-    def __getitem__(self, index: int) -> R: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[R]: ...
-    def __getitem__(self, index: int | slice) -> R | Sequence[R]:
-        return self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._rows)
+    def __new__(cls, rows: Iterable[R]) -> Self:
+        """The rows."""
+        return super().__new__(cls, rows)
 
 
 class Tabled(Listed[R]):

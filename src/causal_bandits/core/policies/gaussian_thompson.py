@@ -4,23 +4,16 @@ from typing import ClassVar
 
 from ..discovery import BayesFactors, Discovery, ResidualTesting
 from ..discovery.tiers import Tier
-from ..problem import Problem
-from ..seeds import Seed
-from .real import PRIOR_ROWS, RealPolicy, Variance, checked_prior
+from .real import RealPolicy
 
 
 class GaussianThompsonSampling(RealPolicy):
     """Each arm learns from its own rows: normal-inverse-gamma, so a draw is a scaled t.
 
     An arm's variance starts from a few rows with the variance of all rewards, so that equal first rewards, such as
-    zeros, do not look certain.
+    zeros, do not look certain. Options are those of `RealPolicy`.
 
-    Args:
-        problem: The problem; its reward is real-valued.
-        seed: Seed or Generator of its draws.
-        initial: Number of first rounds in which arms are chosen uniformly.
-        prior_rows: Number of such rows; 0 is the reference prior, under which an arm may never be played again.
-
+    >>> from causal_bandits import Problem
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> GaussianThompsonSampling(problem, seed=0, initial=0).ask()
     do()
@@ -30,28 +23,14 @@ class GaussianThompsonSampling(RealPolicy):
     tier = Tier.REWARDS
     thompson = True
 
-    def __init__(
-        self, problem: Problem, *, seed: Seed = None, initial: int = 50, prior_rows: float = PRIOR_ROWS
-    ) -> None:
-        self._prior_rows = checked_prior(prior_rows)
-        super().__init__(problem, seed=seed, initial=initial)
-
 
 class CausalGaussianThompsonSampling(RealPolicy):
     """Gaussian Thompson Sampling that draws through Bayesian regressions on the separating sets it discovers.
 
-    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows.
+    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows. By default
+    sets are found by `ResidualTesting()`; options are those of `RealPolicy`.
 
-    Args:
-        problem: The problem; its reward is real-valued.
-        discovery: How separating sets are found; `ResidualTesting()` by default.
-        seed: Seed or Generator of its draws.
-        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
-        initial: Number of first rounds in which arms are chosen uniformly.
-        variance: Variances in closed form, or from bootstraps as in the paper.
-        bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
-        prior_rows: As in `GaussianThompsonSampling`.
-
+    >>> from causal_bandits import Problem
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalGaussianThompsonSampling(problem, seed=0, initial=0)
     >>> policy.tell_many([{"I": i, "A": a, "Y": a + a**2} for i in ("none", "on") for a in (0.0, 1.0, 2.5)])
@@ -64,29 +43,6 @@ class CausalGaussianThompsonSampling(RealPolicy):
     thompson = True
     evidence: ClassVar[Discovery | None] = ResidualTesting()
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: Discovery | None = None,
-        seed: Seed = None,
-        max_size: int | None = None,
-        initial: int = 50,
-        variance: Variance = "closed-form",
-        bootstraps: int = 50,
-        prior_rows: float = PRIOR_ROWS,
-    ) -> None:
-        self._prior_rows = checked_prior(prior_rows)
-        super().__init__(
-            problem,
-            discovery=discovery,
-            seed=seed,
-            max_size=max_size,
-            initial=initial,
-            variance=variance,
-            bootstraps=bootstraps,
-        )
-
 
 class SafeGaussianThompson(CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling that need not know whether any set separates: the one to start with.
@@ -95,16 +51,9 @@ class SafeGaussianThompson(CausalGaussianThompsonSampling):
     read ``either`` way). Each arm uses the set with the lowest expected squared error, or its own rows; the error
     includes the bias of a set that does not separate.
 
-    Args:
-        problem: The problem; its reward is real-valued.
-        discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
-        seed: Seed or Generator of its draws.
-        max_size: As in `CausalGaussianThompsonSampling`, like all that follow.
-        initial: Number of first rounds in which arms are chosen uniformly.
-        variance: Variances in closed form, or from bootstraps.
-        bootstraps: Number of bootstrap samples.
-        prior_rows: As in `GaussianThompsonSampling`.
+    By default `discovery` is `BayesFactors(reading="either", veto=5)`; options are those of `RealPolicy`.
 
+    >>> from causal_bandits import Problem
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
     >>> values = [("none", a) for a in range(9)] + [("on", a) for a in range(5, 14)]

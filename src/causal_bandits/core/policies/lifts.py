@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -91,18 +92,18 @@ class LevelEffect:
 
 
 class Effects(Tabled[LevelEffect]):
-    """The effects of all levels, lever by lever.
-
-    Args:
-        rows: The effects.
-        note: A caveat in one sentence; empty if there is none.
-    """
+    """The effects of all levels, lever by lever."""
 
     _words = ("lever", "level", "instead of")
 
-    def __init__(self, rows: Sequence[LevelEffect], note: str = "") -> None:
-        super().__init__(rows)
-        self.note = note
+    note: str
+    """A caveat in one sentence; empty if there is none."""
+
+    def __new__(cls, rows: Sequence[LevelEffect], note: str = "") -> Self:
+        """The rows with their caveat."""
+        made = super().__new__(cls, rows)
+        made.note = note
+        return made
 
     @property
     def known(self) -> Sequence[LevelEffect]:

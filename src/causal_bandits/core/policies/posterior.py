@@ -10,7 +10,6 @@ import numpy as np
 
 from ...errors import whole_number
 from ..compiled import Bools, Floats, Ints
-from ..estimators import beta_interval
 from ..seeds import Seed, generator
 from .protocol import draw_many
 
@@ -47,7 +46,6 @@ class Posterior:
         means: (arms,): posterior means.
         sources: The rows behind each arm's estimate.
         sampler: Joint draws of all means, (n, arms), from a generator.
-        limits: Intervals of the means at a level: (low, high), each (arms,).
 
     >>> from causal_bandits import Problem, ThompsonSampling
     >>> posterior = ThompsonSampling(Problem("buys", {}, {"banner": ["none", "red"]}), seed=0).posterior()
@@ -59,7 +57,6 @@ class Posterior:
     means: Floats
     sources: Sequence[Source]
     sampler: Sampler
-    limits: Callable[[float], tuple[Floats, Floats]]
 
     def __repr__(self) -> str:
         return f"Posterior({len(self.means):,} arms, {self.rows:,} rows)"
@@ -72,15 +69,15 @@ class Posterior:
         sampler: Sampler,
         size: Callable[[float, float], float],
     ) -> "Posterior":
-        """A posterior whose means and intervals are those of its draws.
+        """A posterior whose means are those of its draws.
 
         `size` says how many own rows leave a mean with this mean and variance.
         """
         draws = sampler(np.random.default_rng(rows), number_of_draws(len(sources)))
         means, variances = draws.mean(axis=0), draws.var(axis=0)
         known = zip(sources, means.tolist(), variances.tolist(), strict=True)
-        sized = [source._replace(effective_rows=size(mean, variance)) for source, mean, variance in known]
-        return cls._with_draws(rows, sized, means, sampler, draws)
+        sized = [source._replace(effective_rows=float(size(mean, variance))) for source, mean, variance in known]
+        return cls(rows, means, sized, sampler)._with_draws(draws)
 
     @classmethod
     def resampled(cls, rows: int, sources: Sequence[Source], means: Floats, draws: Floats) -> "Posterior":
@@ -89,21 +86,11 @@ class Posterior:
         def sampler(rng: np.random.Generator, n: int) -> Floats:
             return draws[rng.integers(len(draws), size=n)]
 
-        return cls._with_draws(rows, sources, means, sampler, draws)
+        return cls(rows, means, sources, sampler)._with_draws(draws)
 
-    @classmethod
-    def _with_draws(
-        cls, rows: int, sources: Sequence[Source], means: Floats, sampler: Sampler, draws: Floats
-    ) -> "Posterior":
-        """A posterior whose intervals and probabilities are those of these draws."""
-
-        def limits(level: float) -> tuple[Floats, Floats]:
-            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-            return low, high
-
-        made = cls(rows, means, sources, sampler, limits)
-        vars(made)["draws"] = draws
-        return made
+    def _with_draws(self, draws: Floats) -> "Posterior":
+        vars(self)["draws"] = draws
+        return self
 
     def widened(self, by: float, lowest: float = -math.inf, highest: float = math.inf) -> "Posterior":
         """The same means with `by` times the variance; draws stay between `lowest` and `highest`."""
@@ -114,8 +101,10 @@ class Posterior:
         return Posterior.resampled(self.rows, sources, self.means, draws)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """(low, high), each (arms,): equal-tailed intervals of the means."""
-        return self.limits(level)
+        """(low, high), each (arms,): equal-tailed intervals of the means, from `draws`; infinite without a mean."""
+        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        unknown = np.isnan(self.means)
+        return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
 
     def sample_means(self, rng: Seed, n: int) -> Floats:
         """(n, arms): joint draws of all means."""
@@ -123,7 +112,7 @@ class Posterior:
 
     @cached_property
     def draws(self) -> Floats:
-        """(draws, arms): the joint draws that give every probability; they depend on the rows alone."""
+        """(draws, arms): the joint draws that give intervals and probabilities; they depend on the rows alone."""
         return self.sample_means(np.random.default_rng(self.rows), number_of_draws(len(self.means)))
 
     @property
@@ -160,17 +149,6 @@ def sampler_of(state: Any, arms: int) -> Sampler:
         return draws
 
     return sample
-
-
-def beta_limits(means: Floats, variances: Floats) -> Callable[[float], tuple[Floats, Floats]]:
-    """Intervals of the Beta distributions with these means and variances."""
-
-    def limits(level: float) -> tuple[Floats, Floats]:
-        found = [beta_interval(*moments, level) for moments in zip(means.tolist(), variances.tolist(), strict=True)]
-        low, high = np.array(found).T
-        return low, high
-
-    return limits
 
 
 def beta_sizes(means: Floats, variances: Floats) -> Floats:

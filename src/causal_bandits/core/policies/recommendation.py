@@ -138,11 +138,7 @@ def played_first(
 
 
 class Recommendations(Listed[Recommendation]):
-    """The arm to deploy in each segment, in the order of `problem.segment_settings`.
-
-    Args:
-        rows: The recommendations.
-    """
+    """The arm to deploy in each segment, in the order of `problem.segment_settings`."""
 
     def to_frame(self) -> pl.DataFrame:
         """One row per segment."""

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ProblemError
-from ...libraries import special
 from ..compiled import Bools, Floats, by_reference, compiled
 from ..data import CellLayout, Rows, add_reward
 from ..discovery.tiers import Tier
-from ..estimators import beta_interval, gamma_interval
 from ..estimators.linear_algebra import copy_to
 from ..estimators.model import to_weights
 from ..estimators.reward_shapes import (
@@ -61,10 +59,6 @@ EXPLORATION = 0.8
 """Arms are chosen with the posterior standard deviation of the intercept multiplied by this."""
 FEWEST_PLAYS, BY_THEN = 5, 100
 """Every arm is played this many times once there are this many rows per arm, whatever its first rewards were."""
-WIDEST = 0.95
-"""Where rewards are bounded, the largest posterior variance of a mean, as a share of the largest possible one."""
-FREEDOM = 3.0
-"""Degrees of freedom of an interval with one row, where the reward is a number."""
 REFITS, EXPENSIVE = 5, 2**15
 """The posterior is read after this many refits from nothing; a refit of more arms than this is expensive."""
 
@@ -248,24 +242,6 @@ def count_reward(state: RewardState, arm: int, values: Floats, reward: float) ->
     add_to_stats(state.stats, reward)
 
 
-@compiled
-def moments(state: RewardState) -> tuple[Floats, Floats]:
-    """(arms,) each: posterior mean and variance of every arm's mean, no wider than its own rows allow."""
-    stats, (rows, own, scatter) = state.stats, own_columns(state)
-    mean, variance, rate = state.fit.posterior_mean, state.fit.posterior_variance, stats.rate[0]
-    if stats.shape != NUMBER:
-        mean = np.maximum(mean, stats.low + EDGE * (rate - stats.low) / (1 + rows))
-    if stats.shape == BOUNDED:
-        mean = np.minimum(mean, stats.high - EDGE * (stats.high - rate) / (1 + rows))
-    own = (rows * own + one_more(stats)) / (rows + 1)
-    spread = own_dispersion(stats, rows, own, scatter) * shape_at(stats, own) / np.maximum(rows, 1.0)
-    share = np.minimum(shape_at(stats, mean) / shape_at(stats, own), 1.0)
-    most = np.where(rows > 0, share * (spread + (mean - own) ** 2), np.inf)
-    if stats.shape == BOUNDED:
-        most = np.minimum(most, WIDEST * (mean - stats.low) * (stats.high - mean))
-    return mean, np.minimum(variance, most)
-
-
 class RewardThompson(Policy[RewardState]):
     """Plain Thompson Sampling for counts, revenue, ordered levels and numbers.
 
@@ -344,28 +320,12 @@ class RewardThompson(Policy[RewardState]):
         return state
 
     def _posterior(self, state: RewardState) -> Posterior:
-        means, variances = moments(state)
-        own = state.own[:, 0].astype(np.int64).tolist()
-        known = list(zip(means.tolist(), variances.tolist(), own, strict=True))
-        sources = [Source(rows, row_variance(state.stats, mean) / variance) for mean, variance, rows in known]
+        sources = [Source(int(rows), math.nan) for rows in state.own[:, 0]]
 
-        def limits(level: float) -> tuple[Floats, Floats]:
-            low, high = np.array([self._interval(*each, level) for each in known]).T
-            return low, high
+        def size(mean: float, variance: float) -> float:
+            return row_variance(state.stats, mean) / variance if variance > 0 else math.inf
 
-        return Posterior(self.rows, means, sources, sampler_of(state, len(own)), limits)
-
-    def _interval(self, mean: float, variance: float, rows: int, level: float) -> tuple[float, float]:
-        """The interval of a mean: Beta between the lowest and highest value, Gamma, or Student's t."""
-        reward = self.problem.reward
-        if reward.kind == "levels":
-            low, width = min(reward.values), max(reward.values) - min(reward.values)
-            first, last = beta_interval((mean - low) / width, variance / width**2, level)
-            return low + width * first, low + width * last
-        if reward.kind != "real":
-            return gamma_interval(mean, variance, level)
-        reach = float(special.stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * math.sqrt(variance)
-        return mean - reach, mean + reach
+        return Posterior.of_draws(self.rows, sources, sampler_of(state, len(sources)), size)
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return {**stats_arrays(self._state.stats), **self._state.fit._asdict()}

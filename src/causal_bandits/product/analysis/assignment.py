@@ -22,8 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...core.compiled import Floats, Ints
-from ...core.independence import g_squared
-from ...core.independence.random_tables import large_permutation_test
+from ...core.independence import g_squared, permutation_test
 from ...errors import OptionError, TableFileError, brief, listing
 from ...libraries import pl, special
 from .columns import IDENTIFIER_WORDS, MOST_LEVELS, is_date, why_identifier, words_of
@@ -316,7 +315,7 @@ def _p_value(lever: Ints, column: Ints, strata: Ints, level: float) -> float:
     sure = result.p_value < SURE and counts.sum() >= 5 * counts.size
     if result.p_value > 10 * level or sure:
         return result.p_value
-    return large_permutation_test(counts, draws=min(math.ceil(4 / level), MOST_DRAWS)).p_value
+    return permutation_test(counts, draws=min(math.ceil(4 / level), MOST_DRAWS)).p_value
 
 
 # Units that have several rows

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.data.cell_types import MISSING_WORDS
 from ...core.data.coding import LARGEST
+from ...core.data.distinct import is_plain
 from ...core.data.table_files import OddCell, odd_cell, plain_types
 from ...core.problem import Levels, Problem, bins, control_level
 from ...core.validation import are_names
@@ -145,17 +146,13 @@ def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, l
     return found
 
 
-def _is_plain(kind: pl.DataType) -> bool:
-    return kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)
-
-
 def _check_types(table: pl.DataFrame, target: str, levers: list[str], odd: OddCell | None) -> None:
     for name in levers:
-        if not _is_plain(table.schema[name]):
+        if not is_plain(table.schema[name]):
             raise TableFileError(
                 f"lever {name!r} is of type {table.schema[name]}; expected text, numbers or true and false"
             )
-    if not _is_plain(table.schema[target]):
+    if not is_plain(table.schema[target]):
         raise TableFileError(f"target {brief(target)} is of type {table.schema[target]}; expected 0 and 1, or a number")
     if odd is not None:
         raise TableFileError(
@@ -278,10 +275,10 @@ def _lever(column: pl.Series, named: Any, notes: list[str], guesses: list[str], 
 
 def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | None, *, forced: bool) -> Levels | None:
     """How an observed column is declared; None when it is left out."""
-    if is_date(column) and not (forced and _is_plain(column.dtype)):
+    if is_date(column) and not (forced and is_plain(column.dtype)):
         notes.append(f"{column.name}: dates or times, left out")
         return None
-    if not _is_plain(column.dtype):
+    if not is_plain(column.dtype):
         notes.append(f"{column.name}: values of type {column.dtype}, left out")
         return None
     name, seen = column.name, column.drop_nulls()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.compiled import Floats, Ints
 from ...core.data import Rows
-from ...core.independence.random_tables import large_permutation_test
+from ...core.independence import permutation_test
 from ...core.problem import Problem
 from ...errors import brief
 from ...libraries import pl
@@ -137,8 +137,8 @@ def noise(problem: Problem, rows: Rows, tell: Callable[[str, int, int], None]) -
     for place, variable in enumerate(problem.observed):
         tell("testing columns", place, len(problem.observed))
         table = _counted(rows.codes[:, place], rows.arms, rows.rewards, variable.size)
-        by_levers = large_permutation_test(table.sum(axis=2), draws=DRAWS).p_value
-        with_reward = large_permutation_test(table, draws=DRAWS).p_value
+        by_levers = permutation_test(table.sum(axis=2), draws=DRAWS).p_value
+        with_reward = permutation_test(table, draws=DRAWS).p_value
         if min(by_levers, with_reward) >= LEVEL:
             yield (
                 f"{variable.name} looks like noise: the levers do not affect it (p = {by_levers:.2f}), and given "

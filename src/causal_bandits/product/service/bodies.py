@@ -1,5 +1,7 @@
 """Request bodies. Unknown fields are rejected; the library validates values."""
 
+import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -20,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from ...errors import OptionError
 from ..options import SECONDS, Option, StudyOptions, options_of, unknown_option
+from .operations import SPELLED, Operation
 from .problems import sentence
 
 Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
@@ -145,38 +148,6 @@ class KeyedOutcome(Outcome):
     key: Text = Field(description="Key passed to `ask`.")
 
 
-class Correction(Body):
-    """Values on record to replace, of a decision that is named by its id or its key."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": 7, "reward": 0, "reason": "refund"}]})
-    id: Whole | None = Field(None, description="The decision.")
-    key: Text | None = Field(None, description="Key passed to `ask`.")
-    mediators: dict[str, Value] | None = Field(
-        None, description="Variable -> the value that replaces the recorded one."
-    )
-    reward: Value = None
-    reason: Text = Field("", description="Why.")
-
-
-class Which(Body):
-    """Decisions by their ids, or by what they have in common."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": [7, 9]}, {"key_prefix": "bot-"}]})
-    ids: list[Whole] | None = Field(None, description="Decisions.")
-    since: Text | None = Field(None, description="Decisions made at or after this time, such as 2026-11-18.")
-    until: Text | None = Field(None, description="Decisions made before this time.")
-    arm: Settings | None = Field(None, description="Decisions for this arm; null matches any level of a lever.")
-    segment: Settings | None = Field(None, description="Their segment.")
-    key_prefix: Text | None = Field(None, description="Decisions whose key starts with this text.")
-
-
-class Exclusion(Which):
-    """Decisions that no longer count."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"key_prefix": "bot-", "reason": "bots"}]})
-    reason: Text = Field(description="Why the decisions are excluded.")
-
-
 class Table(Body):
     """A table by its columns: an empty cell is not known yet."""
 
@@ -214,26 +185,39 @@ class NewArm(Body):
     new_levels: StrictBool = Field(False, description="Allow new levels.")
 
 
-class NewLevel(Body):
-    """A new level of a lever, with every setting of the other levers."""
+Pattern = Annotated[
+    Settings, AfterValidator(lambda arm: {lever: ... if level is None else level for lever, level in arm.items()})
+]
+ARGUMENTS: dict[str, Any] = {
+    "id": Annotated[Whole | None, Field(description="The decision.")],
+    "ids": Annotated[list[Whole] | None, Field(description="Decisions.")],
+    "key": Annotated[Text | None, Field(description="Key passed to `ask`.")],
+    "mediators": Annotated[dict[str, Value] | None, Field(description="Variable -> value.")],
+    "reward": Value,
+    "reason": Annotated[Text, Field(description="Why.")],
+    "since": Annotated[Text | None, Field(description="Decisions made at or after this time, such as 2026-11-18.")],
+    "until": Annotated[Text | None, Field(description="Decisions made before this time.")],
+    "arm": Annotated[Pattern | None, Field(description="Decisions for this arm; null matches any level of a lever.")],
+    "segment": Annotated[Settings | None, Field(description="Their segment.")],
+    "key_prefix": Annotated[Text | None, Field(description="Decisions whose key starts with this text.")],
+    "lever": StrictStr,
+    "level": Level,
+    "text": Annotated[StrictStr | None, Field(description="The note; null removes it.")],
+    "at": Annotated[
+        StrictStr | None,
+        Field(description="Date or time in ISO 8601, UTC unless an offset is given [default: now]."),
+    ],
+    "older_than": Annotated[Duration, Field(description="Minimum age of the decisions to close.")],
+}
+"""The fields of the bodies that have the arguments of a method of `Study`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"lever": "banner", "level": "green"}]})
-    lever: StrictStr
-    level: Level
 
-
-class NewAnnotation(Body):
-    """What happened at a time."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "new landing page", "at": "2026-11-18"}]})
-    text: StrictStr | None
-    at: StrictStr | None = Field(
-        None, description="Date or time in ISO 8601, UTC unless an offset is given [default: now]."
-    )
-
-
-class Expiry(Body):
-    """Which open decisions to close."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"older_than": 86400}]})
-    older_than: Duration = Field(description="Minimum age of the decisions to close.")
+def body_of(name: str, operation: Operation, parameters: Iterable[inspect.Parameter]) -> type[Body]:
+    """The body of a request with these arguments."""
+    fields: dict[str, Any] = {}
+    for each in parameters:
+        field = SPELLED.get(each.name, each.name)
+        fields[field] = (ARGUMENTS[field], ... if each.default is each.empty else each.default)
+    made = create_model("".join(map(str.title, name.split("_"))), __base__=Body, **fields)
+    made.model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [operation.example]})
+    return made

@@ -53,21 +53,19 @@ from ...reporting.plots import plot_estimates
 from ...reporting.study_page import write_study_page
 from ..options import StudyOptions
 from ..studies import (
-    Annotation,
     Decision,
     DecisionRow,
     Evaluation,
     Final,
     Newest,
-    Staleness,
     StudyInfo,
     StudySettings,
 )
-from ..studies.decisions import LooksBack, number_of
+from ..studies.decisions import number_of
 from ..studies.outcomes import Keyed
 from ..studies.settings import HasSettings, checked_key, checked_name, plain_option
 from ..studies.study import Settable, Study, named
-from .reads import READS
+from .operations import OPERATIONS
 
 try:
     import httpx
@@ -154,16 +152,9 @@ def sends(
     return decorate
 
 
-def read(of: Callable[Concatenate[Study, P], T]) -> operation[P, T]:
-    """A method of `Study` that `READS` has."""
-    path, kind, _ = READS[of.__name__]
-    return request(of, path, kind)
-
-
-def request(
-    of: Callable[Concatenate[Study, P], T], path: str, kind: Any, *, method: str = "GET", field: str | None = None
-) -> operation[P, T]:
-    """A method of `Study` with its arguments in the query or the body, and an answer, or a field of it, of a kind."""
+def request(of: Callable[Concatenate[Study, P], T]) -> operation[P, T]:
+    """A method of `Study` that `OPERATIONS` has, with its arguments in the path, the query or the body."""
+    path, kind, method, field, *_ = OPERATIONS[of.__name__]
 
     @sends(of)
     def call(self: StudyOperations, given: dict[str, Any]) -> Call[Any]:
@@ -201,17 +192,18 @@ def arm_change(of: Callable[Concatenate[Study, P], Sequence[Arm]], state: str) -
 class StudyOperations(HasSettings):
     """The requests of one study, and what its settings say."""
 
+    _propensity: Callable[[int], float]
+
     def __init__(self, client: Any, settings: StudySettings, *, is_new: bool = False) -> None:
         self._client = client
         self._about = settings
         self._problem = Problem.from_dict(settings.problem)
         self._path = f"/studies/{in_path(settings.name)}"
-        self._tag: str | None = None
         self.is_new = is_new
         """Whether this object created the study."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.policy_name}, server={self._client.server.place!r})"
+        return f"{type(self).__name__}({self.name!r}, {self.policy_name}, server={self._client.address!r})"
 
     def _send(self, call: Call[Any]) -> Any:
         return self._client._send(call)
@@ -244,16 +236,12 @@ class StudyOperations(HasSettings):
     def problem(self) -> Call[Problem]:
         """The present problem, including added arms."""
 
-        def read(answer: httpx.Response) -> Problem:
-            if answer.status_code != 304:
-                found: StudySettings = from_json(StudySettings, answer.json())
-                if found.problem != self._about.problem:
-                    self._problem, self._about = Problem.from_dict(found.problem), found
-                self._tag = answer.headers["etag"]
+        def read(found: StudySettings) -> Problem:
+            if found.problem != self._about.problem:
+                self._problem, self._about = Problem.from_dict(found.problem), found
             return self._problem
 
-        headers = {} if self._tag is None else {"If-None-Match": self._tag}
-        return Call("GET", f"{self._path}/settings", read, None, headers)
+        return self._get("/settings", StudySettings).then(read)
 
     @attribute
     def newest(self) -> Call[Newest]:
@@ -268,34 +256,33 @@ class StudyOperations(HasSettings):
 
     # The methods of `Study` whose arguments are sent as they are
 
-    recommend = read(Study.recommend)
-    advice = read(Study.advice)
-    explained_variance = read(Study.explained_variance)
-    estimates = read(Study.estimates)
-    effects = read(Study.effects)
-    guardrails = read(Study.guardrails)
-    health = read(Study.health)
-    alarms = read(Study.alarms)
-    funnel = read(Study.funnel)
-    waiting = read(Study.waiting)
-    separating_sets = read(Study.separating_sets)
-    explain = read(Study.explain)
-    propensity = request(Study.propensity, "/decisions/{decision}/propensity", float, field="propensity")
-    changes = read(Study.changes)
-    decisions = request(Study.decisions, "/decisions", Sequence[DecisionRow], field="decisions")
-    annotations = read(Study.annotations)
-    audit = read(Study.audit)
-    describe = read(Study.describe)
-    report_values = read(Study.report_values)
-    staleness = read(Study.staleness)
-    missing = read(Study.missing)
-    publish = request(Study.publish, "/publish", Staleness, method="POST")
-    expire = request(Study.expire, "/expire", Sequence[int], method="POST", field="expired")
-    abandon = request(Study.abandon, "/decisions/{decision}/abandon", None, method="POST")
-    annotate = request(Study.annotate, "/annotations", Annotation | None, method="POST")
-    exclude = request(Study.exclude, "/exclusions", Sequence[int], method="POST", field="ids")
-    include = request(Study.include, "/inclusions", Sequence[int], method="POST", field="ids")
-    add_level = request(Study.add_level, "/levels", list[Arm], method="POST", field="arms")
+    recommend = request(Study.recommend)
+    advice = request(Study.advice)
+    explained_variance = request(Study.explained_variance)
+    estimates = request(Study.estimates)
+    effects = request(Study.effects)
+    guardrails = request(Study.guardrails)
+    health = request(Study.health)
+    alarms = request(Study.alarms)
+    funnel = request(Study.funnel)
+    waiting = request(Study.waiting)
+    separating_sets = request(Study.separating_sets)
+    explain = request(Study.explain)
+    propensity = request(Study.propensity)
+    changes = request(Study.changes)
+    annotations = request(Study.annotations)
+    audit = request(Study.audit)
+    describe = request(Study.describe)
+    report_values = request(Study.report_values)
+    staleness = request(Study.staleness)
+    missing = request(Study.missing)
+    publish = request(Study.publish)
+    correct = request(Study.correct)
+    exclude = request(Study.exclude)
+    include = request(Study.include)
+    expire = request(Study.expire)
+    annotate = request(Study.annotate)
+    add_level = request(Study.add_level)
     retire = arm_change(Study.retire, "retired")
     forbid = arm_change(Study.forbid, "forbidden")
     allow = arm_change(Study.allow, "allowed")
@@ -332,6 +319,10 @@ class StudyOperations(HasSettings):
     @sends(Study.to_frame)
     def to_frame(self, _: dict[str, Any]) -> Call[pl.DataFrame]:
         return Call("GET", f"{self._path}/export.parquet", lambda answer: pl.read_parquet(io.BytesIO(answer.content)))
+
+    @sends(Study.decisions)
+    def decisions(self, given: dict[str, Any]) -> Call[Sequence[DecisionRow]]:
+        return self._get("/decisions", Sequence[DecisionRow], field="decisions", **given)
 
     @sends(Study.decision)
     def decision(self, given: dict[str, Any]) -> Call[DecisionRow]:
@@ -375,8 +366,7 @@ class StudyOperations(HasSettings):
 
     def _decision(self, row: dict[str, Any]) -> Decision:
         arm = Arm(row["arm"], self._problem.idle_settings, names=self._problem.names)
-        propensities = Propensities(self._client, self._path)
-        return Decision(row["id"], arm, datetime.fromisoformat(row["time"]), propensities, row["segment"])
+        return Decision(row["id"], arm, datetime.fromisoformat(row["time"]), self._propensity, row["segment"])
 
     @sends(Study.tell)
     def tell(self, given: dict[str, Any]) -> Call[None]:
@@ -384,10 +374,9 @@ class StudyOperations(HasSettings):
         where, key = (f"/decisions/{which['id']}", {}) if "id" in which else ("/decisions", which)
         return Call("PATCH", self._path + where, _nothing, {**given, **key})
 
-    @sends(Study.correct)
-    def correct(self, given: dict[str, Any]) -> Call[bool]:
-        body = {**_which("correct", given), **given}
-        return self._call("POST", "/corrections", bool, body, field="changed")
+    @sends(Study.abandon)
+    def abandon(self, given: dict[str, Any]) -> Call[None]:
+        return self._call("POST", f"/decisions/{_number(given['decision'])}/abandon", None)
 
     @sends(Study.finish)
     def finish(self, given: dict[str, Any]) -> Call[Final]:
@@ -418,25 +407,14 @@ class StudyOperations(HasSettings):
         )
 
 
-class Propensities(LooksBack):
-    """What a decision asks for its propensity; not its study, so that no cycle keeps connections open."""
-
-    def __init__(self, client: Client | AsyncClient, study: str) -> None:
-        self._client, self._study = client, study
-
-    def propensity(self, decision: int, /) -> float:
-        """The probability with which the arm of a decision was chosen."""
-        if isinstance(self._client, AsyncClient):
-            raise OptionError("decision.propensity would wait for the server; use await study.propensity(decision)")
-        path = f"{self._study}/decisions/{decision}/propensity"
-        return self._client._send(Call("GET", path, lambda answer: float(answer.json()["propensity"])))
-
-
 class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStudy"]):
     """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`.
 
     `posterior` resamples 1,000 joint draws of the server, and `evaluate` takes arms with their probabilities alone.
     """
+
+    def _propensity(self, decision: int) -> float:
+        return self.propensity(decision)
 
     def close(self) -> None:
         """Close the connections; they are reopened when needed."""
@@ -455,6 +433,9 @@ class AsyncRemoteStudy(StudyOperations, contextlib.AbstractAsyncContextManager["
     Attributes that need a request are awaited too: `await study.settings`, `await study.problem` and
     `await study.newest`.
     """
+
+    def _propensity(self, _: int) -> float:
+        raise OptionError("decision.propensity would wait for the server; use await study.propensity(decision)")
 
     async def close(self) -> None:
         """Permanently close the connections of its client."""
@@ -475,11 +456,62 @@ class ServerOperations(Generic[S]):
     _study: type[S]
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
-        self.server = Server(url, token)
-        self._options: Any = {"timeout": timeout, "verify": _tls(), "limits": _UNLIMITED}
+        self.address = _checked_url(url)
+        """The address of the server."""
+        headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+                raise OptionError("token is not printable ASCII text; pass one of the server's tokens")
+            headers["Authorization"] = f"Bearer {token}"
+        self._options: Any = {
+            "base_url": f"{self.address}/api/v1",
+            "headers": headers,
+            "timeout": timeout,
+            "verify": _tls(),
+            "limits": _UNLIMITED,
+        }
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.server.place!r})"
+        return f"{type(self).__name__}({self.address!r})"
+
+    def _read(self, call: Call[T], answer: httpx.Response) -> T:
+        """What an answer says; an error of the server is raised here."""
+        if answer.status_code >= 400:
+            raise self._error_in(answer)
+        kind = answer.headers.get("content-type", "")
+        other = answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet"))
+        if other or answer.has_redirect_location:
+            raise StorageError(f"server {self.address} did not send JSON; check that it is a causal-bandits server")
+        return call.read(answer)
+
+    def _fail(self, error: httpx.HTTPError) -> NoReturn:
+        """Raise what is to be said of a request that got no answer."""
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            raise StorageError(f"server {self.address} cannot be reached ({reason}); check that it runs") from None
+        raise StorageError(
+            f"server {self.address} did not answer ({reason}); the last call may or may not have been stored; "
+            "check, or repeat it"
+        ) from None
+
+    def _error_in(self, answer: httpx.Response) -> CausalBanditsError:
+        """The error that a server reports: the library's own where it names one."""
+        try:
+            found = answer.json()
+            sentence, name = str(found["detail"]), str(found.get("error"))
+        except (ValueError, TypeError, LookupError, AttributeError):
+            return StorageError(
+                f"server {self.address} answered with status {answer.status_code} and no error message; "
+                "check that it is a causal-bandits server"
+            )
+        kind = getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, CausalBanditsError):
+            return kind(sentence)
+        if answer.status_code in (401, 403):
+            return AccessError(sentence)
+        if answer.status_code >= 500:
+            return StorageError(f"server {self.address}: {sentence}")
+        return OptionError(sentence)
 
     @operation
     def create(self, name: str, problem: Problem, **options: Unpack[StudyOptions]) -> Call[S]:
@@ -546,10 +578,10 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
             self._http = httpx.Client(**self._options)
             weakref.finalize(self, self._http.close)
         try:
-            answer = self._http.request(**self.server.request(call))
+            answer = self._http.request(**_sent(call))
         except httpx.HTTPError as error:
-            self.server.fail(error)
-        return call.read(self.server.checked(answer))
+            self._fail(error)
+        return self._read(call, answer)
 
 
 class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncContextManager["AsyncClient"]):
@@ -576,72 +608,10 @@ class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncCo
 
     async def _send(self, call: Call[T]) -> T:
         try:
-            answer = await self._http.request(**self.server.request(call))
+            answer = await self._http.request(**_sent(call))
         except httpx.HTTPError as error:
-            self.server.fail(error)
-        return call.read(self.server.checked(answer))
-
-
-# Requests and errors
-
-
-class Server:
-    """The address of a server, requests to it and errors from it, for both kinds of clients."""
-
-    def __init__(self, url: str, token: str | None) -> None:
-        self.place = _checked_url(url)
-        self.headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
-        if token is not None:
-            if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-                raise OptionError("token is not printable ASCII text; pass one of the server's tokens")
-            self.headers["Authorization"] = f"Bearer {token}"
-
-    def request(self, call: Call[Any]) -> dict[str, Any]:
-        """The arguments of httpx for a call."""
-        given, content = {**self.headers, **call.headers}, None
-        if call.body is not None:
-            content = encoded(call.body)
-            given["Content-Type"] = "application/json"
-        return {"method": call.method, "url": f"{self.place}/api/v1{call.path}", "content": content, "headers": given}
-
-    def checked(self, answer: httpx.Response) -> httpx.Response:
-        """An answer that can be read; an error of the server is raised here."""
-        if answer.status_code >= 400:
-            raise self._error_in(answer)
-        kind = answer.headers.get("content-type", "")
-        other = answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet"))
-        if other or answer.has_redirect_location:
-            raise StorageError(f"server {self.place} did not send JSON; check that it is a causal-bandits server")
-        return answer
-
-    def fail(self, error: httpx.HTTPError) -> NoReturn:
-        """Raise what is to be said of a request that got no answer."""
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            raise StorageError(f"server {self.place} cannot be reached ({reason}); check that it runs") from None
-        raise StorageError(
-            f"server {self.place} did not answer ({reason}); the last call may or may not have been stored; "
-            "check, or repeat it"
-        ) from None
-
-    def _error_in(self, answer: httpx.Response) -> CausalBanditsError:
-        """The error that a server reports: the library's own where it names one."""
-        try:
-            told = answer.json()
-            sentence, name = str(told["detail"]), str(told.get("error"))
-        except (ValueError, TypeError, LookupError, AttributeError):
-            return StorageError(
-                f"server {self.place} answered with status {answer.status_code} and no error message; "
-                "check that it is a causal-bandits server"
-            )
-        kind = getattr(errors, name, None)
-        if isinstance(kind, type) and issubclass(kind, CausalBanditsError):
-            return kind(sentence)
-        if answer.status_code in (401, 403):
-            return AccessError(sentence)
-        if answer.status_code >= 500:
-            return StorageError(f"server {self.place}: {sentence}")
-        return OptionError(sentence)
+            self._fail(error)
+        return self._read(call, answer)
 
 
 # Encoding of values
@@ -673,10 +643,14 @@ def _checked_url(url: object) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def encoded(body: Any) -> bytes:
-    """Values as JSON; numbers of numpy are numbers, and arms are mappings."""
+def _sent(call: Call[Any]) -> dict[str, Any]:
+    """The arguments of httpx; in JSON numbers of numpy are numbers, and arms are mappings."""
+    request = {"method": call.method, "url": call.path, "headers": call.headers}
+    if call.body is None:
+        return request
     try:
-        return _JSON.encode(body).encode()
+        content = _JSON.encode(call.body).encode()
+        return {**request, "content": content, "headers": {**call.headers, "Content-Type": "application/json"}}
     except (TypeError, ValueError, RecursionError) as error:
         raise ObservationError(f"these values cannot be sent as JSON ({' '.join(str(error).split())[:160]})") from None
 
@@ -728,6 +702,8 @@ def _number(decision: object) -> int:
 def _in_body(values: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments in the values of JSON: decisions by their ids, arms as patterns, times as texts."""
     body = {**values}
+    if body.get("decision") is not None:
+        body["id"] = _number(body.pop("decision"))
     decisions = body.pop("decisions", None)
     if decisions is not None:
         several = isinstance(decisions, Iterable) and not isinstance(decisions, str | Mapping)

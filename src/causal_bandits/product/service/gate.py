@@ -104,12 +104,6 @@ def is_probe(method: str, path: str) -> bool:
     return PROBES.fullmatch(f"{method} {path}") is not None
 
 
-def check_sender(method: str, headers: Mapping[str, str], settings: ServiceSettings) -> None:
-    """Reject what another site may have made a browser send."""
-    check_host(headers, settings)
-    check_origin(method, headers)
-
-
 def check_host(headers: Mapping[str, str], settings: ServiceSettings) -> None:
     """Reject names that are not this server's: a page elsewhere may have pointed its own name here (DNS rebinding)."""
     host = headers.get("host", "").lower()

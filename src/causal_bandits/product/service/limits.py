@@ -17,7 +17,6 @@ import functools
 import ipaddress
 import json
 import socket
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
@@ -60,30 +59,23 @@ class Connections:
         self.most = most_connections(limits)
         self.phases: dict[LimitedProtocol, tuple[Phase, object, float]] = {}
         """What each was last seen doing, for which request, and since when."""
-        self._of_address: Counter[str] = Counter()
-        self._any_proxy = "*" in proxies
-        self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies if proxy != "*"]
-        self._is_proxy = functools.lru_cache(maxsize=1024)(self._find_proxy)
+        self._proxies = [proxy if proxy == "*" else ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
         self._timer: asyncio.TimerHandle | None = None
 
-    def _find_proxy(self, address: str) -> bool:
+    def _is_proxy(self, address: str) -> bool:
         """Whether an address is a trusted proxy, which may have any number of connections."""
-        if self._any_proxy:
-            return True
         try:
-            found = ipaddress.ip_address(address)
+            return "*" in self._proxies or any(ipaddress.ip_address(address) in network for network in self._proxies)
         except ValueError:
             return False
-        return any(found in network for network in self._proxies)
 
     def admit(self, connection: "LimitedProtocol") -> bool:
         """Count a new connection; where there are too many, an old one without a request is closed for it."""
         address = connection.address
         full = len(self.phases) >= self.most and not self._close_oldest(None)
-        many = not self._is_proxy(address) and self._of_address[address] >= self.limits.max_connections_per_address
-        if full or (many and not self._close_oldest(address)):
+        many = sum(each.address == address for each in self.phases) >= self.limits.max_connections_per_address
+        if full or (many and not self._is_proxy(address) and not self._close_oldest(address)):
             return False
-        self._of_address[address] += 1
         self.phases[connection] = ("head", None, connection.loop.time())
         if self._timer is None:
             self._timer = connection.loop.call_later(SWEEP_SECONDS, self.sweep, connection.loop)
@@ -99,16 +91,9 @@ class Connections:
         chosen = next((each for each in waiting if each.cycle is None), waiting[0] if waiting else None)
         if chosen is None:
             return False
-        self.forget(chosen)
+        del self.phases[chosen]
         chosen.transport.abort()
         return True
-
-    def forget(self, connection: "LimitedProtocol") -> None:
-        """A connection has ended."""
-        if self.phases.pop(connection, None) is not None:
-            self._of_address[connection.address] -= 1
-            if self._of_address[connection.address] <= 0:
-                del self._of_address[connection.address]
 
     def sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close the connections that have been in one phase for too long."""
@@ -149,7 +134,7 @@ class LimitedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed."""
-        self._limited.forget(self)
+        self._limited.phases.pop(self, None)
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
 

@@ -67,7 +67,8 @@ class GateMiddleware:
             headers = gate.read_headers(scope["headers"], self.settings.limits.max_headers)
             scope["headers"] = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
             if not gate.is_probe(method, path):
-                gate.check_sender(method, headers, self.settings)
+                gate.check_host(headers, self.settings)
+                gate.check_origin(method, headers)
             token = gate.held_token(headers, self.settings)
             scope.setdefault("state", {})["held"] = gate.check_scope(method, path, token.scope)
             gate.check_type(method, path, headers)

@@ -14,7 +14,7 @@ from ... import errors
 from ...core.secrecy import without_secrets
 from ...errors import CausalBanditsError, brief
 from .gate import RefusedError
-from .rendering import render
+from .pages.views import render
 
 MEDIA = "application/problem+json"
 
@@ -72,16 +72,12 @@ def unexpected(scope: Scope) -> Response:
     return problem(scope, 500, "internal server error; see the server log")
 
 
-def status_of(error: CausalBanditsError) -> int:
-    """What an error of ours is in HTTP."""
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
-
-
 async def answer_library(request: Request, error: Exception) -> Response:
     """The answer to a request that the library rejected."""
     assert isinstance(error, CausalBanditsError)
     name = "ConflictError" if isinstance(error, KeyReusedError) else type(error).__name__
-    return problem(request.scope, status_of(error), without_secrets(str(error)), name)
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
+    return problem(request.scope, status, without_secrets(str(error)), name)
 
 
 async def answer_http(request: Request, error: Exception) -> Response:

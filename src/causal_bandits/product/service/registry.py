@@ -8,6 +8,7 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from ...core.problem import Problem
@@ -20,64 +21,6 @@ MOST_OPEN = 200
 """Studies that stay open, in each of both ways; the least recently used one is closed for a new one."""
 
 
-class OpenStudies:
-    """Open studies by name, the last used last."""
-
-    def __init__(self, load: Callable[[str], Study], failed: Callable[[], None]) -> None:
-        self._load, self._failed = load, failed
-        self._lock = threading.Lock()
-        self._studies: OrderedDict[str, Study] = OrderedDict()
-
-    def run(self, name: str, work: Callable[[Study], T]) -> T:
-        """Do something with a study, which is opened unless it is open."""
-        kept = self.find(name)
-        try:
-            if kept is not None:
-                try:
-                    return work(kept)
-                except UnknownStudyError:  # deleted meanwhile; there may be another of that name
-                    self.forget(name)
-            return work(self._put(name, self._load(name)))
-        except StorageError:
-            self.forget(name)  # the next request loads it again; the other studies stay open
-            self._failed()
-            raise
-
-    def find(self, name: str) -> Study | None:
-        """An open study."""
-        with self._lock:
-            found = self._studies.get(name)
-            if found is not None:
-                self._studies.move_to_end(name)
-            return found
-
-    def _put(self, name: str, study: Study) -> Study:
-        """Keep a study open, unless another thread was faster; gives the one that is kept."""
-        with self._lock:
-            kept = self._studies.setdefault(name, study)
-            while len(self._studies) > MOST_OPEN:
-                self._studies.popitem(last=False)
-            return kept
-
-    def forget(self, name: str) -> None:
-        """Close a study."""
-        with self._lock:
-            self._studies.pop(name, None)
-
-    def clear(self) -> None:
-        """Close all."""
-        with self._lock:
-            self._studies.clear()
-
-    def all(self) -> list[tuple[str, Study]]:
-        """All open studies."""
-        with self._lock:
-            return [*self._studies.items()]
-
-    def __len__(self) -> int:
-        return len(self._studies)
-
-
 class StudyRegistry:
     """All that the routes do with studies goes through here."""
 
@@ -85,11 +28,35 @@ class StudyRegistry:
         self._storage = storage
         self._lock = threading.Lock()
         self._store: Store | None = Store(storage, create=True)
-        self.place = self._store.place
+        self.address = self._store.address
         """The storage as it may be shown."""
-        self.acting = OpenStudies(self._load, self._close_if_outdated)
-        self.looking = OpenStudies(self._load, self._close_if_outdated)
-        self.act, self.look = self.acting.run, self.looking.run
+        self.acting: OrderedDict[str, Study] = OrderedDict()
+        self.looking: OrderedDict[str, Study] = OrderedDict()
+        """Open studies by name, the last used last."""
+        self.act, self.look = partial(self._run, self.acting), partial(self._run, self.looking)
+
+    def _run(self, studies: OrderedDict[str, Study], name: str, work: Callable[[Study], T]) -> T:
+        """Do something with a study, which is opened unless it is open."""
+        try:
+            with self._lock:
+                study = studies.get(name)
+                if study is not None:
+                    studies.move_to_end(name)
+            if study is not None:
+                try:
+                    return work(study)
+                except UnknownStudyError:  # deleted meanwhile; there may be another of that name
+                    studies.pop(name, None)
+            loaded = Study.load(name, storage=self.store)
+            with self._lock:
+                study = studies.setdefault(name, loaded)  # another thread may have been faster
+                while len(studies) > MOST_OPEN:
+                    studies.popitem(last=False)
+            return work(study)
+        except StorageError:
+            studies.pop(name, None)  # the next request loads it again; the other studies stay open
+            self._close_if_outdated()
+            raise
 
     @property
     def store(self) -> Store:
@@ -98,9 +65,6 @@ class StudyRegistry:
             if self._store is None:
                 self._store = Store(self._storage, create=False)
             return self._store
-
-    def _load(self, name: str) -> Study:
-        return Study.load(name, storage=self.store)
 
     def close(self) -> None:
         """Let go of the storage; the next request opens it again."""
@@ -113,7 +77,7 @@ class StudyRegistry:
 
     def finish(self) -> None:
         """The server stops: let studies in high-throughput mode count what is left, and let go of the storage."""
-        for _, study in self.acting.all():
+        for study in [*self.acting.values()]:
             if study.mode == HIGH_THROUGHPUT:
                 study.close()
         self.close()
@@ -128,7 +92,7 @@ class StudyRegistry:
     def stale(self) -> dict[str, Staleness]:
         """How stale the studies in high-throughput mode are that this process decides for."""
         found = {}
-        for name, study in self.acting.all():
+        for name, study in [*self.acting.items()]:
             if study.mode == HIGH_THROUGHPUT:
                 with contextlib.suppress(CausalBanditsError):
                     found[name] = study.staleness()
@@ -157,5 +121,5 @@ class StudyRegistry:
     def delete(self, name: str) -> None:
         """Delete a study."""
         self.on_store(lambda store: Study.delete(name, storage=store))
-        self.acting.forget(name)
-        self.looking.forget(name)
+        self.acting.pop(name, None)
+        self.looking.pop(name, None)

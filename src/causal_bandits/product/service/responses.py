@@ -4,21 +4,20 @@ The newest event of a study, and which windows have closed since, is the ETag of
 changes something is answered with one of the typed dictionaries below; other answers are classes of the library.
 """
 
-import difflib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, TypedDict
 
-from fastapi import Path
+from fastapi import APIRouter, Depends, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ...core.policies.posterior import Source
-from ...core.problem import Arm
 from ...core.serialization import Schema, json_schema, to_json
-from ...errors import OptionError, brief, listing
+from ...errors import OptionError, brief
+from ..options import unknown_option
 from ..studies import DecisionRow, Study
 from ..studies.history import mark_of
 from .gate import name_in
@@ -41,10 +40,7 @@ async def check_parameters(request: Request) -> None:
         return
     if not known:
         raise OptionError(f"unknown parameter {brief(unknown)}; this address takes no parameters")
-    close = difflib.get_close_matches(unknown[:100], sorted(known), 1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    one_of = "one of " if len(known) > 1 else ""
-    raise OptionError(f"unknown parameter {brief(unknown)}{hint}; expected {one_of}{listing(sorted(known))}")
+    raise unknown_option(unknown, known, "parameter")
 
 
 def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
@@ -56,20 +52,32 @@ def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": words, "content": content} for status, words in chosen.items()}
 
 
+def study_router(**options: Any) -> APIRouter:
+    """A router for addresses below a study."""
+    about: dict[str, Any] = {"responses": errors_of(404), "dependencies": [Depends(check_parameters)]}
+    return APIRouter(prefix="/api/v1/studies/{name}", **about, **options)
+
+
 SCHEMAS: dict[str, Schema] = {}
 """The schemas of all classes that answers have, for the OpenAPI document."""
 
 
-def answers(kind: Any, *errors: int, status: int = 200) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that answers with the JSON of a class; pass it to the decorator."""
+def answers(kind: Any, *errors: int, status: int = 200, field: str | None = None) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that answers with the JSON of a class, or an object with it in a field.
+
+    Pass it to the decorator.
+    """
     described = (getattr(kind, "__doc__", None) or "").partition("\n")[0] if isinstance(kind, type) else ""
-    found = {"description": described or "Success", "content": json_content(kind)}
+    found = {"description": described or "Success", "content": json_content(kind, field)}
     return {"response_model": None, "status_code": status, "responses": {**errors_of(*errors), status: found}}
 
 
-def json_content(kind: Any) -> dict[str, Any]:
+def json_content(kind: Any, field: str | None = None) -> dict[str, Any]:
     """JSON of a class, as the OpenAPI document describes a body."""
-    return {"application/json": {"schema": json_schema(kind, SCHEMAS)}}
+    schema = json_schema(kind, SCHEMAS)
+    if field is not None:
+        schema = {"type": "object", "properties": {field: schema}, "required": [field]}
+    return {"application/json": {"schema": schema}}
 
 
 def registry_of(request: Request) -> StudyRegistry:
@@ -161,48 +169,6 @@ class Problem(BaseModel):
     error: str | None = None
 
 
-class Recorded(TypedDict):
-    """A decision about which something is stored now."""
-
-    id: int
-
-
-class Corrected(TypedDict):
-    """Whether a correction changed something."""
-
-    changed: bool
-
-
-class DecisionIds(TypedDict):
-    """Decisions that changed."""
-
-    ids: list[int]
-
-
-class Told(TypedDict):
-    """How many rows of a batch added something."""
-
-    told: int
-
-
-class Imported(TypedDict):
-    """How many rows are new; 0 where the key had imported them before."""
-
-    imported: int
-
-
-class Expired(TypedDict):
-    """Decisions that were closed."""
-
-    expired: list[int]
-
-
-class Arms(TypedDict):
-    """Arms that changed."""
-
-    arms: list[Arm]
-
-
 class DecisionPage(TypedDict):
     """Some decisions; `next` is the id to pass as `after`, null at the end."""
 
@@ -234,13 +200,6 @@ class PosteriorDraws(TypedDict):
     sources: list[Source]
     draws: list[list[float]]
     """Joint draws: one row each, one column per arm."""
-
-
-class Propensity(TypedDict):
-    """The probability with which a decision's arm was chosen."""
-
-    id: int
-    propensity: float
 
 
 class Ready(TypedDict):

@@ -88,7 +88,7 @@ def serve(
         create_app(settings).state.registry.close()  # a storage error is reported once, not by every worker
         if started is not None:
             started(address)
-        run_workers(process.workers, functools.partial(work, settings, process), listening)
+        run_workers(settings, process, listening)
     finally:
         log.info("stopped")
         listening.close()
@@ -101,12 +101,6 @@ def check_reach(settings: ServiceSettings, host: str) -> None:
             f"host {host!r} can be reached from other machines, and there is no token; pass --token-file FILE, "
             "or listen on 127.0.0.1"
         )
-
-
-def work(settings: ServiceSettings, process: Process, listening: socket.socket) -> None:
-    """What one of several processes does."""
-    log_to_stderr(process.log_level)
-    Server(configured(create_app(settings), settings, process)).run(sockets=[listening])
 
 
 def configured(app: FastAPI, settings: ServiceSettings | None = None, process: Process = DEFAULTS) -> uvicorn.Config:
@@ -152,28 +146,26 @@ FEWEST_SECONDS = 5.0
 """A worker that ends sooner than this after its start is a failure, and several in a row are an error."""
 MOST_FAILURES = 5
 
-Work = Callable[[socket.socket], None]
 
-
-def run_workers(count: int, work: Work, listening: socket.socket) -> None:
-    """Run `work` in `count` processes until a signal says to stop; then each finishes what it began."""
+def run_workers(settings: ServiceSettings, process: Process, listening: socket.socket) -> None:
+    """Serve in several processes until a signal says to stop; then each finishes what it began."""
     stop = threading.Event()
     for number in STOPPING:
         signal.signal(number, lambda _number, _frame: stop.set())
     context = multiprocessing.get_context("spawn")
 
     def started() -> BaseProcess:
-        made = context.Process(target=_run, args=(work, listening))
+        made = context.Process(target=_run, args=(settings, process, listening))
         made.start()
         return made
 
-    workers = [started() for _ in range(count)]
+    workers = [started() for _ in range(process.workers)]
     failures = 0.0
     try:
         while not stop.wait(LOOK_SECONDS):
             ended = [index for index, worker in enumerate(workers) if not worker.is_alive()]
             failures = failures + len(ended) if ended else max(failures - LOOK_SECONDS / FEWEST_SECONDS, 0.0)
-            if failures > MOST_FAILURES * count:
+            if failures > MOST_FAILURES * process.workers:
                 raise EngineError("workers of the server end as soon as they start; their messages are above")
             for index in ended:
                 workers[index] = started()
@@ -184,6 +176,8 @@ def run_workers(count: int, work: Work, listening: socket.socket) -> None:
             worker.join()
 
 
-def _run(work: Work, listening: socket.socket) -> None:
+def _run(settings: ServiceSettings, process: Process, listening: socket.socket) -> None:
+    """What one of several processes does."""
     begin_worker()
-    work(listening)
+    log_to_stderr(process.log_level)
+    Server(configured(create_app(settings), settings, process)).run(sockets=[listening])

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .gate import COOKIE
-from .rendering import render
+from .pages.views import render
 from .settings import ServiceSettings
 from .tokens import SESSION_SECONDS
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 
 from starlette.concurrency import run_in_threadpool
@@ -17,7 +16,7 @@ from .registry import StudyRegistry
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 15.0
 AT_ONCE = 500
-"""Changes that are read at once, and that are kept for all streams of a study."""
+"""Changes that are read at once."""
 
 
 class Feed:
@@ -28,34 +27,10 @@ class Feed:
         self.task: asyncio.Task[None] | None = None
         self.error: CausalBanditsError | None = None
         self.newest = newest
-        self._kept: deque[Change] = deque(maxlen=AT_ONCE)
-        self._moved = asyncio.Event()
-
-    def add(self, found: Sequence[Change]) -> None:
-        """Changes that were read; wakes all streams."""
-        self._kept.extend(found)
-        self.newest = found[-1].sequence
-        self.wake()
-
-    def wake(self) -> None:
-        """Let all streams look what happened."""
-        moved, self._moved = self._moved, asyncio.Event()
-        moved.set()
-
-    def after(self, seen: int) -> Sequence[Change] | None:
-        """What came after a change; None if that is so long ago that it must be read from the storage."""
-        if seen >= self.newest:
-            return []
-        if not self._kept or seen < self._kept[0].sequence - 1:
-            return None
-        return [change for change in self._kept if change.sequence > seen]
-
-    async def moved(self, seconds: float) -> bool:
-        """Wait until something happens, at most for some seconds; whether it did."""
-        try:
-            return await asyncio.wait_for(self._moved.wait(), seconds)
-        except TimeoutError:
-            return False
+        self.changes: Sequence[Change] = ()
+        """What was read last; `newest` is the last of them."""
+        self.moved = asyncio.Event()
+        """Set, and replaced, whenever there is news."""
 
 
 class Watch:
@@ -83,58 +58,60 @@ class Watch:
         return sent
 
     async def _sent(self, name: str, newest: int, seen: int) -> AsyncGenerator[str, None]:
-        feed = self._joined(name, newest)
+        feed = self._feeds.get(name)
+        if feed is None or feed.error is not None:
+            feed = self._feeds[name] = Feed(newest)
+            feed.task = asyncio.ensure_future(self._poll(name, feed))
+        feed.streams += 1
         try:
             yield ""
             yield f"retry: 2000\nid: {seen}\n\n"
             while not self._closing.is_set():
-                found = feed.after(seen)
-                if found is None:
-                    found = await self._read(name, seen)
+                moved = feed.moved
+                found = [change for change in feed.changes if change.sequence > seen]
+                if seen < feed.newest and (not found or found[0].sequence > seen + 1):  # longer ago than what was read
+                    found = [*await self._read(name, seen)]
                 if found:
                     yield "".join(map(sent, found))
                     seen = found[-1].sequence
                 elif feed.error is not None:
                     yield f"event: gone\ndata: {json.dumps({'detail': str(feed.error)})}\n\n"
                     return
-                elif not await feed.moved(BEAT_SECONDS):
-                    yield ": still here\n\n"
+                else:
+                    try:
+                        await asyncio.wait_for(moved.wait(), BEAT_SECONDS)
+                    except TimeoutError:
+                        yield ": still here\n\n"
         except CausalBanditsError as error:
             yield f"event: gone\ndata: {json.dumps({'detail': str(error)})}\n\n"
         finally:
-            self._left(name, feed)
-
-    def _joined(self, name: str, newest: int) -> Feed:
-        feed = self._feeds.get(name)
-        if feed is None or feed.error is not None:
-            feed = self._feeds[name] = Feed(newest)
-            feed.task = asyncio.ensure_future(self._poll(name, feed))
-        feed.streams += 1
-        return feed
-
-    def _left(self, name: str, feed: Feed) -> None:
-        self._measures.streams -= 1
-        feed.streams -= 1
-        if feed.streams == 0:
-            if feed.task is not None:
+            self._measures.streams -= 1
+            feed.streams -= 1
+            if feed.streams == 0 and feed.task is not None:
                 feed.task.cancel()
-            if self._feeds.get(name) is feed:
-                del self._feeds[name]
+                if self._feeds.get(name) is feed:
+                    del self._feeds[name]
 
     async def _poll(self, name: str, feed: Feed) -> None:
         """Read what changed, as long as somebody watches."""
+
+        def wake() -> None:
+            moved, feed.moved = feed.moved, asyncio.Event()
+            moved.set()
+
         try:
             while not self._closing.is_set():
                 found = await self._read(name, feed.newest)
                 if found:
-                    feed.add(found)
+                    feed.changes, feed.newest = found, found[-1].sequence
+                    wake()
                 if len(found) < AT_ONCE:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._closing.wait(), POLL_SECONDS)
         except CausalBanditsError as error:
             feed.error = error
         finally:
-            feed.wake()
+            wake()
 
     async def _read(self, name: str, seen: int) -> Sequence[Change]:
         return await run_in_threadpool(

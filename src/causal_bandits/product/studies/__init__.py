@@ -9,8 +9,8 @@ from .evaluation import Evaluation
 from .explanation import Explanation
 from .funnel import Funnel
 from .guardrails import ArmGuardrail, Guardrails
-from .health import CODES, Check, Health
-from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting, export_by_day
+from .health import CODES, Alarm, Check, Health
+from .history import Annotation, AuditRow, Change, DecisionRow, Newest, Waiting, export_by_day
 from .monitor import Monitor
 from .outcomes import parse_metrics, parse_reward
 from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudyInfo, StudySettings

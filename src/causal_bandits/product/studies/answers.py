@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...core.compiled import Bools
 from ...core.markup import counted
 from ...core.policies import Advice, Effects, Estimates, Recommendation
 from ...core.policies.advice import CONFIDENCE, Advices
@@ -45,7 +44,10 @@ def _rankings(state: StudyState, segment: Segment | None, margin: float | None) 
     policy, cost = state.policy, state.cost
     if waits := open_windows(state):
         raise ObservationError(f"no row counts yet, so nothing is recommended; {waits}")
-    found = policy.ranking(segment, margin, _deployable(state), cost)
+    mask = open_arms(state, None)
+    if mask is not None and not (mask & policy.allowed).any():
+        raise OptionError(NOTHING_LEFT)
+    found = policy.ranking(segment, margin, mask, cost)
     return [played_first(each, policy.posterior(), state.problem, margin, cost) for each in found]
 
 
@@ -54,7 +56,7 @@ def open_windows(state: StudyState) -> str:
     window, target = state.late.window, state.problem.target
     if state.policy.rows or window is None:
         return ""
-    known = sum(target in part for number, part in state.parts.items() if not state.is_excluded(number))
+    known = sum(target in part for part in state.open_parts.values())
     closed = f"when {duration_words(window)} have passed since the decision"
     return f"{counted(known, 'reward')} {'counts' if known == 1 else 'count'} {closed}" if known else ""
 
@@ -101,30 +103,22 @@ def final_advice(state: StudyState, best: Recommendation, time: str) -> Advice:
     )
 
 
-def _about(state: StudyState, segment: Segment | None) -> dict[str, Any]:
-    """What advice needs to know of a study."""
-    inside = state.problem.arms_in(segment) if state.problem.segments else None
-    control = next((each for each in state.controls if inside is None or inside[each]), None)
-    return {
-        "first_arms": len(state.settings.problem["arms"]),
-        "per_day": state.per_day,
-        "held": state.held,
-        **({} if control is None else {"control": control}),
-    }
-
-
-def _deployable(state: StudyState) -> Bools | None:
-    """The arms that can be recommended; None: all that the policy may choose."""
-    mask = open_arms(state, None)
-    if mask is not None and not (mask & state.policy.allowed).any():
-        raise OptionError(NOTHING_LEFT)
-    return mask
-
-
 def advise(state: StudyState, best: Recommendation | None, segment: Segment | None, **options: Any) -> Advice:
     """`advice`, given what is recommended; `options` are arguments of `advise`."""
     wanted, mask = state.problem.segment(segment) or None, open_arms(state, None)
-    found = state.policy._advise(best, wanted, mask, cost=state.cost, **_about(state, wanted), **options)
+    inside = state.problem.arms_in(wanted) if state.problem.segments else None
+    control = next((each for each in state.controls if inside is None or inside[each]), None)
+    found = state.policy._advise(
+        best,
+        wanted,
+        mask,
+        cost=state.cost,
+        first_arms=len(state.settings.problem["arms"]),
+        per_day=state.per_day,
+        held=state.held,
+        **({} if control is None else {"control": control}),
+        **options,
+    )
     waits = open_windows(state)
     return replace(found, held=f"{waits}.") if waits else found
 

@@ -1,21 +1,11 @@
 """Applying events: how each event changes the state of a study, one after the other.
 
 Everything counts as if the rows had always been so: the rows stay in their order, and all of them are counted again.
-A row that is excluded keeps its place among all rows, so that it is back where it was when it is included.
+A row that is excluded keeps its position among all rows, so that it is back where it was when it is included.
 
-An event `counted` has the decisions and outcomes that were appended in high-throughput mode, many rows at once. Its
-body has `after` and `until`, positions in the append log, `first`, the number of its first decision, and the rows
-between the positions in their order:
-
-    asked   [time, version, key, arms] or [..., {"among", "segment", "reserved"}]: an ask from the state at `version`
-    told    [decision, time, values] or [..., further metrics]; in place of values "abandoned" or "expired", or
-            [corrected values, reason]
-
-A row that cannot be counted gets a separate event, with `aside`: its position, its decision, the arms that it chose
-if it is an ask, and the reason. The decisions of such an ask are abandoned.
-
-An ask is always appended before what is told of it, and learning does not depend on decisions without an outcome, so
-all asks are counted before all outcomes.
+An event `counted` has what was appended in high-throughput mode up to the position `until`: events with their kinds
+and times, in their order. One of the kind `aside` stands for a row that could not be counted: its position, its
+decision, the arms that it chose if it is an ask, and the reason. The decisions of such an ask are abandoned.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +15,7 @@ import numpy as np
 
 from ...core.compiled import Ints
 from ...core.data import Rows
-from .arm_patterns import asked_among, check_segment, with_arms
-from .deciding import reserved_for
+from .arm_patterns import asked_among, with_arms
 from .decisions import ABANDONED, AFTER_FINISH, EXPIRED, KEPT_OUT, LATEST, Correction, Event, Exclusion, Finished
 from .outcomes import has_outcome
 from .state import StudyState
@@ -38,14 +27,14 @@ def exclude(state: StudyState, numbers: Sequence[int], which: int) -> None:
     state.decisions.column("excluded")[np.array(numbers) - 1] = which
     counted = [number for number in numbers if row[number - 1] >= 0]
     if counted:
-        places, batches = kept.places(len(history)), kept.all_batches(history)
+        positions, batches = kept.positions(len(history)), kept.all_batches(history)
         rows = row[np.array(counted) - 1].astype(np.int64)
         for number, at in zip(counted, rows.tolist(), strict=True):
             part = state.incomplete.pop(number, None)
-            kept.rows[number] = (int(places[at]), history.observation(at) if part is None else part)
+            kept.rows[number] = (int(positions[at]), history.observation(at) if part is None else part)
         history.remove(rows)
         row[np.array(counted) - 1] = KEPT_OUT
-        _rearranged(state, places, batches)
+        _rearranged(state, positions, batches)
     for number in numbers:
         state.late.forget(state.policy, number)
     state.guards.recount(state.problem, state.is_excluded)
@@ -57,13 +46,13 @@ def include(state: StudyState, numbers: Sequence[int]) -> None:
     state.decisions.column("excluded")[np.array(numbers) - 1] = 0
     back = sorted((number for number in numbers if number in kept.rows), key=lambda number: kept.rows[number][0])
     if back:
-        places, batches = kept.places(len(history)), kept.all_batches(history)
+        positions, batches = kept.positions(len(history)), kept.all_batches(history)
         taken = [kept.rows.pop(number) for number in back]
         rows = [state.encoded(number, part) for number, (_, part) in zip(back, taken, strict=True)]
         own = np.array([index for index, _ in taken])
-        history.insert(np.searchsorted(places, own), Rows._make(map(np.concatenate, zip(*rows, strict=True))))
-        _rearranged(state, places, batches)
-        row[np.array(back) - 1] = np.searchsorted(kept.places(len(history)), own)
+        history.insert(np.searchsorted(positions, own), Rows._make(map(np.concatenate, zip(*rows, strict=True))))
+        _rearranged(state, positions, batches)
+        row[np.array(back) - 1] = np.searchsorted(kept.positions(len(history)), own)
         for number, (_, part) in zip(back, taken, strict=True):
             state.keep_incomplete(number, part)
     for number in numbers:
@@ -73,13 +62,15 @@ def include(state: StudyState, numbers: Sequence[int]) -> None:
 
 
 def _rearranged(state: StudyState, before: Ints, batches: Iterable[tuple[int, int]]) -> None:
-    """The history has other rows: find those of decisions again; `before` has the places of its rows until now."""
+    """The history has other rows: find those of decisions again; `before` has the positions of its rows until now."""
     kept, row = state.excluded_rows, state.decisions.column("row")
-    places = kept.places(len(state.history))
+    positions = kept.positions(len(state.history))
     counted = row >= 0
-    row[counted] = np.searchsorted(places, before[row[counted]])
+    row[counted] = np.searchsorted(positions, before[row[counted]])
     kept.batches = [*batches]
-    left = [(int(np.searchsorted(places, first)), int(np.searchsorted(places, end))) for first, end in kept.batches]
+    left = [
+        (int(np.searchsorted(positions, first)), int(np.searchsorted(positions, end))) for first, end in kept.batches
+    ]
     state.history.batches = [(first, end) for first, end in left if end - first > 1]
     kept.batches_known = len(state.history.batches)
     state.recount()
@@ -113,83 +104,75 @@ def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: s
 
 
 def replay(state: StudyState, events: Iterable[Event]) -> None:
-    """Count events: the same as `apply` of each, but rows that come whole are learned together.
+    """Count events; they come in order, and each must fit what is known. Rows that come whole are learned together.
 
-    Nothing looks at the rows before discovery is due, a guardrail is checked or another kind of event comes; and of the
-    refits that were due only the last one is made, where the policy allows it.
+    Nothing looks at the rows before discovery is due or another kind of event comes; and of the refits that were due
+    only the last one is made, where the policy allows it.
     """
     whole: dict[int, tuple[float, dict[str, Any]]] = {}
-    together = state.settings.mode is None and state.late.window is None
-    asks_look = bool(state.guards.rails) or state.control_share is not None
     for event in events:
-        body = event.body
-        only_told = together and event.kind == "told" and body.keys() == {"id", "seen"}
-        if only_told and state.policy.history.cuts_are_known and _is_whole(state, body["id"], body["seen"], whole):
-            _follow(state, event)
-            whole[body["id"]] = (event.time, body["seen"])
-            state.seq = event.seq
-            continue
-        due = state.policy.schedule.is_due(state.policy.progress + len(whole))
-        if event.kind != "asked" or asks_look or due:
-            _learn(state, whole)
-        _apply(state, event)
+        if event.seq != state.seq + 1:
+            raise ValueError(f"event {event.seq} after event {state.seq}")
+        _take(state, event, whole)
+        if state.settings.mode is not None:
+            state.policy.ready()  # in high-throughput mode every version decides, so its discovery is done with it
+        state.seq = event.seq
     _learn(state, whole)
     state.policy.catch_up()
 
 
-def _is_whole(state: StudyState, number: Any, seen: Mapping[str, Any], whole: Mapping[int, Any]) -> bool:
-    """Whether this is all of an open decision that counts, of which nothing was told before."""
+def apply(state: StudyState, event: Event) -> None:
+    """Count one event."""
+    replay(state, (event,))
+
+
+def _take(state: StudyState, event: Event, whole: dict[int, tuple[float, dict[str, Any]]]) -> None:
+    """Count an event, or keep the row of a decision in `whole`, to be learned with others."""
+    if not 0 <= event.time < LATEST:
+        raise ValueError(f"time {event.time!r}")
+    state.decisions.pass_time(event.time)
+    if event.kind == "told" and _is_whole(state, event.body, whole):
+        whole[event.body["id"]] = (event.time, event.body["seen"])
+        return
+    is_due = state.settings.mode is None and state.policy.schedule.is_due(state.policy.progress + len(whole))
+    if event.kind != "asked" or is_due:
+        _learn(state, whole)
+    _APPLY[event.kind](state, event)
+
+
+def _is_whole(state: StudyState, body: Mapping[str, Any], whole: Mapping[int, Any]) -> bool:
+    """Whether this is all of an open decision that counts, of which nothing was reported before."""
+    number = body["id"]
     return (
-        type(number) is int
+        body.keys() == {"id", "seen"}
+        and state.late.window is None
+        and state.policy.history.cuts_are_known
+        and type(number) is int
         and number in state.decisions.open
         and number not in state.parts
         and number not in whole
         and not state.is_excluded(number)
-        and seen.keys() == {*state.problem.observed_names, state.problem.target}
+        and body["seen"].keys() == {*state.problem.observed_names, state.problem.target}
     )
 
 
-def _follow(state: StudyState, event: Event) -> None:
-    if event.seq != state.seq + 1:
-        raise ValueError(f"event {event.seq} after event {state.seq}")
-    if not 0 <= event.time < LATEST:
-        raise ValueError(f"time {event.time!r}")
-    state.decisions.pass_time(event.time)
-
-
-def apply(state: StudyState, event: Event) -> None:
-    """Count one event; they come in order, and each must fit what is known."""
-    _apply(state, event)
-    state.policy.catch_up()
-
-
-def _apply(state: StudyState, event: Event) -> None:
-    """The same, while refits may be put off."""
-    _follow(state, event)
-    _APPLY[event.kind](state, event)
-    if state.settings.mode is not None:
-        state.policy.ready()  # in high-throughput mode every version decides, so its discovery is done with it
-    state.seq = event.seq
-
-
 def _asked(state: StudyState, event: Event) -> None:
-    arms, among = event.body["arms"], event.body.get("among")
-    if event.body["first"] != len(state.decisions) + 1 or not arms:
-        raise ValueError(f"decision {event.body['first']} after {len(state.decisions)}")
+    body = event.body
+    arms, among = body["arms"], asked_among(state.problem, body)
+    if body["first"] != len(state.decisions) + 1 or not arms or not 0 < body.get("version", 1) <= event.seq:
+        raise ValueError(f"decision {body['first']} after {len(state.decisions)}")
     _check_arms(state, arms)
     if among is not None:
         _check_arms(state, among)
-    check_segment(state.problem, event.body)
-    count_reserved(state, arms, reserved_for(state, asked_among(state.problem, event.body)))
-    state.policy.refit_later()  # what was due then
+        if not set(arms) <= set(among):
+            raise ValueError(f"arms {arms!r} of the segment {body.get('segment')!r}")
+    if "reserved" in body:
+        state.reserved = [state.reserved[0] + len(arms), state.reserved[1] + arms.count(body["reserved"])]
+    if state.settings.mode is None:
+        state.policy.refit_later()  # what was due then
     state.decisions.add(arms, event.seq, event.time)
-    _exclude_after_finish(state, len(arms))
-
-
-def _exclude_after_finish(state: StudyState, made: int) -> None:
-    """Decisions of a study that is finished do not count."""
-    if state.finished is not None:
-        state.decisions.column("excluded")[-made:] = len(state.exclusions)
+    if state.finished is not None:  # decisions of a study that is finished do not count
+        state.decisions.column("excluded")[-len(arms) :] = len(state.exclusions)
 
 
 def _check_arms(state: StudyState, arms: list[int]) -> None:
@@ -227,10 +210,10 @@ def _told(state: StudyState, event: Event) -> None:
         state.expect(number)
 
 
-def _guard(state: StudyState, number: int, told: Mapping[str, Any]) -> None:
-    """Count what was told of a decision for the guardrails."""
+def _guard(state: StudyState, number: int, reported: Mapping[str, Any]) -> None:
+    """Count what was reported of a decision for the guardrails."""
     arm = int(state.decisions.column("arm")[number - 1])
-    state.guards.count_told(state.problem, number, arm, told, counts=not state.is_excluded(number))
+    state.guards.count_reported(state.problem, number, arm, reported, counts=not state.is_excluded(number))
 
 
 def _can_count(state: StudyState, part: Mapping[str, Any]) -> bool:
@@ -263,8 +246,8 @@ def _count(state: StudyState, number: int, part: dict[str, Any], time: float) ->
 def _fill(state: StudyState, number: int, seen: dict[str, Any]) -> None:
     """Count observed variables of a decision whose row counts already."""
     if number in state.excluded_rows.rows:
-        place, part = state.excluded_rows.rows[number]
-        state.excluded_rows.rows[number] = (place, {**part, **seen})
+        position, part = state.excluded_rows.rows[number]
+        state.excluded_rows.rows[number] = (position, {**part, **seen})
         return
     part = {**state.incomplete.pop(number), **seen}
     if any(value is not None for value in seen.values()):
@@ -324,12 +307,6 @@ def _annotated(state: StudyState, event: Event) -> None:
         state.annotations[time] = str(text)
 
 
-def count_reserved(state: StudyState, arms: list[int], control: int | None) -> None:
-    """Count decisions in which the control had exactly its share."""
-    if control is not None:
-        state.reserved = [state.reserved[0] + len(arms), state.reserved[1] + arms.count(control)]
-
-
 # Changes of what was counted
 
 
@@ -366,76 +343,33 @@ def _finished(state: StudyState, event: Event) -> None:
 # The append log
 
 
-def count_appended(state: StudyState, event: Event) -> None:
-    """Count one event's rows; each must fit what is known."""
-    body = event.body
-    rows = len(body["asked"]) + len(body["told"]) + ("aside" in body)
-    fits = state.settings.mode is not None and body["first"] == len(state.decisions) + 1
-    if not fits or body["after"] != state.appended or body["until"] - body["after"] != rows:
-        raise ValueError(f"rows {body['after']!r} to {body['until']!r} after {state.appended}")
-    if body["asked"]:
-        _count_asked(state, event)
-    _count_outcomes(state, event)
-    if "aside" in body:
-        _set_aside(state, event)
-    state.appended = body["until"]
+def _counted(state: StudyState, event: Event) -> None:
+    rows, until = event.body["rows"], event.body["until"]
+    if state.settings.mode is None or until - state.appended != len(rows):
+        raise ValueError(f"{len(rows)} rows to {until!r} after {state.appended}")
+    frozen = 0 if state.finished is None else state.finished.decisions
+    whole: dict[int, tuple[float, dict[str, Any]]] = {}
+    for kind, time, body in rows:
+        if kind not in APPENDED:
+            raise ValueError(f"a row of the kind {kind!r}")
+        if (
+            body.get("id", body.get("ids", [frozen + 1])[0]) > frozen
+        ):  # a worker may not know that the study is finished
+            _take(state, Event(event.seq, kind, time, body), whole)
+    _learn(state, whole)
+    state.appended = until
 
 
 def _set_aside(state: StudyState, event: Event) -> None:
-    position, decision, arms, reason = event.body["aside"]
-    count, first = len(state.problem.arms), len(state.decisions) + 1
+    arms, first = event.body["arms"], len(state.decisions) + 1
     if arms:
-        known = [arm if type(arm) is int and 0 <= arm < count else 0 for arm in arms]
-        state.decisions.add(known, event.seq, event.time)
+        count = len(state.problem.arms)
+        state.decisions.add(
+            [arm if type(arm) is int and 0 <= arm < count else 0 for arm in arms], event.seq, event.time
+        )
         for number in range(first, first + len(arms)):
             state.decisions.close(number, ABANDONED, event.time)
-    state.aside.append((int(position), int(decision), str(reason)))
-
-
-def _count_asked(state: StudyState, event: Event) -> None:
-    arms: list[int] = []
-    times: list[float] = []
-    for time, version, key, chosen, *extra in event.body["asked"]:
-        about = extra[0] if extra else {}
-        among = asked_among(state.problem, about)
-        _check_arms(state, chosen)
-        if among is not None:
-            _check_arms(state, among)
-        fits = chosen and isinstance(key, str) and 1 <= version < event.seq and 0 <= time < LATEST
-        if not fits or (among is not None and not set(chosen) <= set(among)):
-            raise ValueError(f"the ask with key {key!r} from version {version!r}")
-        count_reserved(state, chosen, about.get("reserved"))
-        arms += chosen
-        times += [time] * len(chosen)
-    since = np.minimum.accumulate(np.array(times)[::-1])[::-1]  # the clocks of workers may disagree
-    state.decisions.pass_time(float(since[0]))
-    state.decisions.add(arms, event.seq, since)
-    state.decisions.column("asked")[-len(times) :] = times
-    _exclude_after_finish(state, len(times))
-
-
-def _count_outcomes(state: StudyState, event: Event) -> None:
-    whole: dict[int, tuple[float, dict[str, Any]]] = {}
-    frozen = 0 if state.finished is None else state.finished.decisions
-    for number, time, seen, *metrics in event.body["told"]:
-        if number <= frozen:  # a worker did not know yet that the study is finished
-            continue
-        if isinstance(seen, list):
-            _learn(state, whole)
-            values, reason = seen
-            correct(state, number, values, reason, time)
-        elif isinstance(seen, str):
-            _learn(state, whole)
-            if seen not in ("abandoned", "expired"):
-                raise ValueError(f"decision {number!r} was closed as {seen!r}")
-            _abandoned(state, Event(event.seq, seen, time, {"ids": [number]}))  # type: ignore[arg-type]
-        elif not metrics and _is_whole(state, number, seen, whole):
-            whole[number] = (time, seen)
-        else:
-            _learn(state, whole)
-            further = {"metrics": metrics[0]} if metrics else {}
-            _told(state, Event(event.seq, "told", time, {"id": number, "seen": seen, **further}))
-    _learn(state, whole)
+    state.aside.append((event.body["position"], event.body["decision"], event.body["reason"]))
 
 
 def _learn(state: StudyState, whole: dict[int, tuple[float, dict[str, Any]]]) -> None:
@@ -458,6 +392,8 @@ def close_windows(state: StudyState, until: int, now: float) -> None:
     state.seq -= 1
 
 
+APPENDED = ("asked", "told", "corrected", "abandoned", "expired", "aside")
+"""Kinds of rows of the append log."""
 _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "created": lambda _state, _event: None,
     "asked": _asked,
@@ -468,7 +404,8 @@ _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "imported": _imported,
     "annotated": _annotated,
     "closed": _closed,
-    "counted": count_appended,
+    "counted": _counted,
+    "aside": _set_aside,
     "corrected": _corrected,
     "excluded": _excluded,
     "included": _included,

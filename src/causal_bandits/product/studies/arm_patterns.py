@@ -116,13 +116,6 @@ def asked_among(problem: Problem, body: Mapping[str, Any]) -> list[int] | None:
     return [arm for arm in (np.flatnonzero(inside).tolist() if among is None else among) if inside[arm]]
 
 
-def check_segment(problem: Problem, body: Mapping[str, Any]) -> None:
-    """A ValueError where the arms of an event are not among those of its segment."""
-    among = asked_among(problem, body)
-    if problem.segments and not set(body["arms"]) <= set(among or ()):
-        raise ValueError(f"arms {body['arms']!r} of the segment {body.get('segment')!r}")
-
-
 def check_left(problem: Problem, gone: Collection[int]) -> None:
     """Validate that every segment keeps an arm."""
     left = np.ones(len(problem.arms), dtype=np.bool_)

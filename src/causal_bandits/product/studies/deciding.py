@@ -12,7 +12,7 @@ The policy chooses within the rules of the study. All functions are of a state, 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,26 +196,21 @@ def choose(state: StudyState, count: int, among: list[int] | None, rng: np.rando
     if final is not None:
         return [final] * count
     rng, mask = _random(state, len(state.decisions) + 1) if rng is None else rng, open_arms(state, among)
+    policy = state.policy
+    more: dict[str, Any] = {"cost": state.cost, "awaited": awaited(state, count)}
     if not has_shares(state.settings.rules):
-        return _policy_choice(state, count, rng, mask, count)
+        arms: list[int] = policy.choose(count, rng, among=mask, **more).tolist()
+        return arms
     parts = portions_of(state, among)
     u = rng.random(count)
     chosen = parts.own(u)
     free, together = np.flatnonzero(chosen < 0), parts.parts()
     if len(together) == 1 and len(free):
-        chosen[free] = _policy_choice(state, len(free), rng, together[0][1], count)
+        chosen[free] = policy.choose(len(free), rng, among=together[0][1], **more)
     else:
         for index in free:
-            chosen[index] = _policy_choice(state, 1, rng, parts.open_at(float(u[index])), count)[0]
+            chosen[index] = policy.choose(1, rng, among=parts.open_at(float(u[index])), **more)[0]
     return [int(arm) for arm in chosen]
-
-
-def _policy_choice(
-    state: StudyState, count: int, rng: np.random.Generator, mask: Bools | None, batch: int
-) -> list[int]:
-    waiting = awaited(state, batch)
-    found: list[int] = state.policy.choose(count, rng, among=mask, cost=state.cost, awaited=waiting).tolist()
-    return found
 
 
 def compared(
@@ -228,6 +223,7 @@ def compared(
     if state.finished is not None:
         return None
     rng, mask = _random(state, len(state.decisions) + 1) if rng is None else rng, open_arms(state, among)
+    more: dict[str, Any] = {"cost": state.cost, "awaited": awaited(state, count)}
     if has_shares(state.settings.rules):
         parts = portions_of(state, among)
         u = rng.random(count)
@@ -235,12 +231,12 @@ def compared(
         if own[before] >= 0:
             return int(own[before])
         for index in np.flatnonzero(own[:before] < 0):
-            _policy_choice(state, 1, rng, parts.open_at(float(u[index])), count)
+            state.policy.choose(1, rng, among=parts.open_at(float(u[index])), **more)
         mask = parts.open_at(float(u[before]))
     elif before:
-        _policy_choice(state, before, rng, mask, count)
+        state.policy.choose(before, rng, among=mask, **more)
     if state.policy.exact_shares:
-        return state.policy.shares(among=mask, cost=state.cost, awaited=awaited(state, count))
+        return state.policy.shares(among=mask, **more)
     found, cost = state.policy.indices(rng, among=mask), state.cost
     return found if found is None or cost is None else found - cost
 

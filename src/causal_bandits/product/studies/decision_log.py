@@ -13,12 +13,21 @@ import numpy as np
 from ...core.problem import Arm, Level, Problem, Segment
 from ...core.seeds import stream
 from ...core.validation import duration_words
-from ...errors import ConflictError, DecisionClosedError, UnknownDecisionError
+from ...errors import ConflictError, UnknownDecisionError
 from .applying import apply
 from .arm_patterns import asked_among
-from .deciding import check_open, choose, subset
+from .deciding import check_open, choose, reserved_for, subset
 from .decisions import Decision, Event
-from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, named_outcomes, new_outcomes
+from .outcomes import (
+    Keyed,
+    Outcome,
+    OutcomeRules,
+    Reporting,
+    closings,
+    corrections,
+    named_outcomes,
+    new_outcomes,
+)
 from .session import Draft, Session
 from .settings import checked_key
 from .state import StudyState
@@ -105,26 +114,35 @@ class DecisionLog(ABC):
         """Decide. Repeating a key returns the same decisions; using it for another call is a `ConflictError`."""
 
     @abstractmethod
-    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
-        """Record outcomes, all or none (see `outcomes`); returns how many added something."""
+    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+        """Store the events that `reporting` makes of outcomes, all or none; the decisions that they are about.
 
-    @abstractmethod
-    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
-        """Replace recorded values of a decision; whether that changed something."""
+        With `may_be_first` decisions have most probably nothing on record yet.
+        """
 
     @abstractmethod
     def find(self, key: str) -> int:
         """The decision of a key."""
 
     @abstractmethod
-    def abandon(self, decision: int | Decision) -> None:
-        """Close a decision without an outcome; repeating the call changes nothing."""
-
-    @abstractmethod
     def expire(self, seconds: float) -> Sequence[int]:
         """Close the open decisions that are older than this; returns their ids."""
 
-    # What nothing waits to be counted has by default
+    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
+        """Record outcomes, all or none (see `outcomes`); returns how many added something."""
+        return len(self.report(outcomes, partial(new_outcomes, final=final), may_be_first=True))
+
+    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
+        """Replace recorded values of a decision; whether that changed something."""
+        outcome = Outcome(decision, lambda _: values, reward)
+        return bool(self.report(lambda _: (outcome,), partial(corrections, reason=reason)))
+
+    def abandon(self, decision: int | Decision) -> None:
+        """Close a decision without an outcome; repeating the call changes nothing."""
+        outcome = Outcome(decision, lambda _: None)
+        self.report(lambda _: (outcome,), partial(closings, how="abandoned"))
+
+    # Where nothing waits to be counted
 
     def publish(self) -> int:
         """Count all that is stored; returns how many rows that were."""
@@ -152,50 +170,48 @@ class TransactionalLog(DecisionLog):
     ) -> Asked:
         """Decide from the newest state, in the transaction that stores the decision."""
 
+        after = self.session.settings.rules.get("expire_after")
+
         def work(draft: Draft) -> Asked:
-            problem = draft.state.problem
-            wanted = {"among": subset(draft.state, arms), "segment": problem.segment(segment)}
+            state = draft.state
+            wanted = {"among": subset(state, arms), "segment": state.problem.segment(segment)}
             event, earlier = self.session.event_of(draft, key, "asked"), 0
-            if event is not None and not keeps(draft.state, event.body["first"], event.time, draft.now):
+            if event is not None and not keeps(state, event.body["first"], event.time, draft.now):
                 earlier, event = event.body.get("earlier", 0) + len(event.body["arms"]), None
             if event is None:
-                event = self.decide(draft, count, wanted, key, earlier)
+                among = asked_among(state.problem, wanted)
+                check_open(state, among)
+                draft.close_windows()
+                if after is not None:
+                    draft.expire(after)
+                check_open(state, among)  # rows that count now may show that an arm breaks a guardrail
+                draft.touched = True  # discovery may be due
+                body = {"first": len(state.decisions) + 1, "arms": choose(state, count, among)}
+                reserved = None if state.control_share is None else reserved_for(state, among)
+                about = {**wanted, "reserved": reserved, "key": key, "earlier": earlier or None}
+                given = {name: value for name, value in about.items() if value is not None}
+                event = draft.add("asked", {**body, **given})
+                if key is not None:
+                    draft.transaction.put_key(key, event.seq)
             if len(event.body["arms"]) != count or any(event.body.get(name) != wanted[name] for name in wanted):
                 raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
-            return Asked(event.body["first"], event.time, event.body["arms"], problem)
+            return Asked(event.body["first"], event.time, event.body["arms"], state.problem)
 
         return self.session.write(work)
 
-    def decide(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None, earlier: int) -> Event:
-        """Choose arms, and add the event that says so; the key had this many decisions before."""
-        state, after = draft.state, self.session.settings.rules.get("expire_after")
-        among = asked_among(state.problem, wanted)
-        check_open(state, among)
-        draft.close_windows()
-        if after is not None:
-            draft.expire(after)
-        check_open(state, among)  # rows that count now may show that an arm breaks a guardrail
-        draft.touched = True  # discovery may be due
-        body = {"first": len(state.decisions) + 1, "arms": choose(state, count, among)}
-        about = {**wanted, "key": key, "earlier": earlier or None}
-        event = draft.add("asked", {**body, **{name: given for name, given in about.items() if given is not None}})
-        if key is not None:
-            draft.transaction.put_key(key, event.seq)
-        return event
+    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+        """Add the events."""
 
-    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
-        """Record outcomes, an event for each that adds something."""
-
-        def work(draft: Draft) -> int:
+        def work(draft: Draft) -> Sequence[int]:
             state = draft.state
             rules = state.outcome_rules
-            made = named_outcomes(outcomes(rules), partial(self._find, draft.transaction))
+            named = named_outcomes(outcomes(rules), partial(self._find, draft.transaction))
             draft.close_windows()
-            told = 0
-            for number, news in new_outcomes(rules, made, len(state.decisions), state.on_record, final=final):
-                draft.add("told", {"id": number, **news})
-                told += 1
-            return told
+            decisions = []
+            for kind, number, body in reporting(rules, named, len(state.decisions), state.on_record):
+                draft.add(kind, body)
+                decisions.append(number)
+            return decisions
 
         return self.session.write(work)
 
@@ -211,35 +227,6 @@ class TransactionalLog(DecisionLog):
     def find(self, key: str) -> int:
         """The decision of a key, by the table of keys."""
         return self.session.store.read(self.session.row.id, lambda transaction: self._find(transaction, key))
-
-    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
-        """Add the event that says so."""
-
-        def work(draft: Draft) -> bool:
-            state = draft.state
-            given = self._find(draft.transaction, decision.key) if isinstance(decision, Keyed) else decision
-            number = state.decisions.check(given)
-            draft.close_windows()
-            news = corrected_values(state.outcome_rules, number, values, reward, state.on_record(number))
-            if news:
-                draft.add("corrected", {"id": number, "values": news, "reason": reason})
-            return bool(news)
-
-        return self.session.write(work)
-
-    def abandon(self, decision: int | Decision) -> None:
-        """Close a decision; one that has its outcome is rejected."""
-
-        def work(draft: Draft) -> None:
-            number = draft.state.decisions.check(decision)
-            draft.close_windows()
-            status = draft.state.decisions.status(number)
-            if status == "told":
-                raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
-            if status == "open":
-                draft.add("abandoned", {"ids": [number]})
-
-        self.session.write(work)
 
     def expire(self, seconds: float) -> Sequence[int]:
         """Close the open decisions that are older than this."""
@@ -264,23 +251,23 @@ def random_of(seed: int, key: str, version: int) -> np.random.Generator:
 
 
 class AskMade(NamedTuple):
-    """An ask as its event has it; in a transactional study the version is the event before it."""
+    """An ask as its event has it."""
 
     first: int
     version: int
+    """The event before it in a transactional study; in high-throughput mode the one that the worker knew."""
     arms: list[int]
     about: Mapping[str, Any]
-    """Among which arms, in which segment."""
-    mark: int
-    """Its own number: that of its event, or of its first decision where the event counts many asks."""
-    key: str | None
-    """Its name in the append log; None in a transactional study."""
-    given: str | None
-    """The key that a caller gave."""
+    """Its event: among which arms, in which segment, with which key."""
+
+    @property
+    def key(self) -> str | None:
+        """The key that a caller gave; see `occurrence`."""
+        return self.about.get("key", "").partition("\0")[0] or None
 
     def random(self, seed: int) -> np.random.Generator | None:
         """Fresh random numbers of a high-throughput ask; None for those that the state itself has."""
-        return None if self.key is None else random_of(seed, self.key, self.version)
+        return random_of(seed, self.about["key"], self.version) if "version" in self.about else None
 
     def chosen(self, then: StudyState) -> list[int]:
         """The arms that the state of its version chooses."""
@@ -290,15 +277,10 @@ class AskMade(NamedTuple):
 
 def asks_in(event: Event) -> Iterator[AskMade]:
     """The asks that an event makes or counts."""
-    body = event.body
-    if event.kind == "asked":
-        yield AskMade(body["first"], event.seq - 1, body["arms"], body, event.seq, None, body.get("key"))
-    if event.kind == "counted":
-        first = body["first"]
-        for _, version, key, arms, *extra in body["asked"]:
-            given = key.partition("\0")[0] or None  # see `occurrence`
-            yield AskMade(first, version, arms, extra[0] if extra else {}, first, key, given)
-            first += len(arms)
+    rows = [(event.kind, event.time, event.body)] if event.kind != "counted" else event.body["rows"]
+    for kind, _, body in rows:
+        if kind == "asked":
+            yield AskMade(body["first"], body.get("version", event.seq - 1), body["arms"], body)
 
 
 def asks_replayed(session: Session) -> Iterator[tuple[StudyState, AskMade]]:

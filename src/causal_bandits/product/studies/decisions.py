@@ -1,10 +1,10 @@
 """Decisions and events: what a study answered, what happened to it in order, and what was changed later."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,13 +40,6 @@ COLUMNS: dict[str, type] = {
 }
 
 
-class LooksBack(Protocol):
-    """A study as a decision needs it: it knows with which probability each decision was made."""
-
-    def propensity(self, decision: int, /) -> float:
-        """The probability with which the arm of a decision was chosen."""
-
-
 @dataclass(frozen=True, repr=False)
 class Decision:
     """The arm to play for one visitor. Decisions are numbered from 1 in each study.
@@ -57,7 +50,7 @@ class Decision:
     id: int
     arm: Arm
     time: datetime
-    _study: LooksBack = field(repr=False, compare=False)
+    _propensity: Callable[[int], float] = field(repr=False, compare=False)
     segment: dict[str, Level] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
@@ -67,7 +60,7 @@ class Decision:
     @cached_property
     def propensity(self) -> float:
         """The probability with which this arm was chosen (see `Study.propensity`)."""
-        return self._study.propensity(self.id)
+        return self._propensity(self.id)
 
 
 def microseconds(seconds: ArrayLike) -> NDArray[np.float64]:
@@ -118,7 +111,7 @@ class Decisions:
 
     def __init__(self, metrics: Iterable[str] = ()) -> None:
         self._length = 0
-        self._metrics = {name: f"metric_{place}" for place, name in enumerate(metrics)}
+        self._metrics = {name: f"metric_{index}" for index, name in enumerate(metrics)}
         kinds = {**COLUMNS, **dict.fromkeys(self._metrics.values(), np.float64)}
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(64, dtype=kind) for name, kind in kinds.items()}
         self.open: dict[int, None] = {}
@@ -210,6 +203,7 @@ Kind = Literal[
     "annotated",
     "closed",
     "counted",
+    "aside",
     "corrected",
     "excluded",
     "included",
@@ -257,21 +251,21 @@ class ExcludedRows:
     def __init__(self) -> None:
         self.rows: dict[int, tuple[int, dict[str, Any]]] = {}
         self.batches: list[tuple[int, int]] = []
-        """The batches of the history when rows were last taken out or put in, by places among all rows."""
+        """The batches of the history when rows were last taken out or put in, by positions among all rows."""
         self.batches_known = 0
         """How many batches the history had then."""
 
-    def places(self, counted: int) -> Ints:
+    def positions(self, counted: int) -> Ints:
         """Where each row that counts is among all rows."""
         here = np.ones(counted + len(self.rows), dtype=np.bool_)
         here[[index for index, _ in self.rows.values()]] = False
         return np.flatnonzero(here)
 
     def all_batches(self, history: History) -> list[tuple[int, int]]:
-        """All batches, by places among all rows."""
-        places = self.places(len(history))
+        """All batches, by positions among all rows."""
+        positions = self.positions(len(history))
         new = history.batches[self.batches_known :]
-        return [*self.batches, *((int(places[first]), int(places[end - 1]) + 1) for first, end in new)]
+        return [*self.batches, *((int(positions[first]), int(positions[end - 1]) + 1) for first, end in new)]
 
     def packed(self) -> dict[str, Any]:
         """Plain values for a snapshot."""

@@ -69,7 +69,15 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "effects": to_json(effects(state, 0.95).known) if state.policy.rows and state.policy.can_compare else [],
         "health": to_json(checks),
         "annotations": to_json(annotations_of(state)),
-        "exclusions": _exclusion_rows(state),
+        "exclusions": [
+            ExclusionRow(
+                time=moment(each.time).isoformat(timespec="seconds"),
+                reason=each.reason,
+                filter=each.filter,
+                decisions=count,
+            )
+            for each, count in excluded_now(state)
+        ],
         "corrected": len(state.corrections),
     }
     if state.problem.observed and state.policy.rows:
@@ -105,18 +113,6 @@ def times_of_rows(state: StudyState, rows: Sequence[int]) -> list[str]:
     return [moment(float(times[min(max(count, 1), len(times)) - 1])).isoformat() for count in rows]
 
 
-def _exclusion_rows(state: StudyState) -> list[ExclusionRow]:
-    return [
-        {
-            "time": moment(each.time).isoformat(timespec="seconds"),
-            "reason": each.reason,
-            "filter": each.filter,
-            "decisions": count,
-        }
-        for each, count in excluded_now(state)
-    ]
-
-
 def _statuses(state: StudyState) -> dict[str, int]:
     """Decisions by status; those that are excluded are in none of the others."""
     rows = state.decisions.column("row")[state.decisions.included]
@@ -145,11 +141,7 @@ def _arms(state: StudyState, rankings: Sequence[Ranking]) -> list[StudyArm]:
 
 
 def _pending(state: StudyState, arms: Sequence[StudyArm]) -> PendingRewards:
-    waiting = [
-        part
-        for number, part in state.parts.items()
-        if mediators_known(state.problem, part) and not state.is_excluded(number)
-    ]
+    waiting = [part for part in state.open_parts.values() if mediators_known(state.problem, part)]
     return {
         "rows": len(waiting),
         "known": sum(state.problem.target in part for part in waiting),
@@ -189,8 +181,8 @@ def _over_time(state: StudyState) -> DecisionCourse:
     for start, end in stretches:
         counts = np.bincount(arms[start:end], minlength=len(state.problem.arms))
         shares.append((counts / max(end - start, 1)).tolist())
-        told = rows[start:end][rows[start:end] >= 0]
-        earned.append(float(rewards[told].mean()) if len(told) else None)
+        reported = rows[start:end][rows[start:end] >= 0]
+        earned.append(float(rewards[reported].mean()) if len(reported) else None)
     asked = state.decisions.column("asked")
     ends = [0, *(end - 1 for _, end in stretches)] if len(asked) else []
     return {
@@ -243,11 +235,11 @@ def finish(session: Session, draft: Draft) -> Final:
         raise ConflictError(f"study {session.row.name!r} was finished at {when}; a study is finished once")
     draft.close_windows()
     left_out = [*state.decisions.open]
-    told = sum(state.problem.target in part for part in state.parts.values())
-    if not state.policy.rows and told:
+    reported = sum(state.problem.target in part for part in state.parts.values())
+    if not state.policy.rows and reported:
         raise ObservationError(
-            f"no reward window has closed yet, so the {counted(told, 'reward')} on record do not count; finish when "
-            "some windows have closed"
+            f"no reward window has closed yet, so the {counted(reported, 'reward')} on record do not count; finish "
+            "when some windows have closed"
         )
     if left_out:
         draft.add("expired", {"ids": left_out})

@@ -138,7 +138,7 @@ def _keyed(draft: Draft, prefix: str) -> set[int]:
     while events := draft.transaction.events(after, after + CHUNK):
         for event in events:
             for ask in asks_in(event):
-                if ask.given is not None and ask.given.startswith(prefix):
+                if ask.key is not None and ask.key.startswith(prefix):
                     found |= {*range(ask.first, ask.first + len(ask.arms))}
         after = events[-1].seq
     return found
@@ -182,10 +182,10 @@ def _chosen(draft: Draft, decisions: Chosen | None, wanted: DecisionFilter, *, e
 
 
 def _contradiction(state: StudyState, number: int) -> str:
-    if not state.is_excluded(number):
-        return f"decision {number} is not excluded"
-    why = state.exclusions[int(state.decisions.column("excluded")[number - 1]) - 1].reason
-    return f"decision {number} is excluded already ({brief(why)})"
+    why = state.why_excluded(number)
+    return (
+        f"decision {number} is not excluded" if why is None else f"decision {number} is excluded already ({brief(why)})"
+    )
 
 
 def exclude_decisions(draft: Draft, decisions: Chosen | None, wanted: DecisionFilter, reason: object) -> Sequence[int]:

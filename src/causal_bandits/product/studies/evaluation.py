@@ -20,14 +20,15 @@ arm's own decisions. The arms' means have a common prior whose center and spread
 averaging over a grid of both. With a uniform prior for every arm, many arms with few rewards each would add up to a
 bias. A posterior does not depend on how the arms were chosen.
 
-By default a mix of arms is evaluated by `doubly-robust` where it is not rejected, and otherwise by `direct`; the answer
-says which. A single arm is evaluated by `direct`: it is often the arm that won, and a posterior needs no correction for
-that, while the doubly robust estimate of a winner is too high (compare Dawid 1994, "Selection paradoxes of Bayesian
-inference"). How often the intervals cover: `python -m benchmarks.evaluation`, and docs/how-to/studies.md.
+`direct` is the default. The policy to evaluate is often chosen from the decisions that it is then evaluated on: the arm
+that won, or the study's own policy as it is now. A posterior needs no correction for that, while the doubly robust
+estimate of such a policy is too high (compare Dawid 1994, "Selection paradoxes of Bayesian inference"): its scores are
+unbiased for a policy that was fixed before. How often the intervals cover: `python -m benchmarks.evaluation`, and
+docs/results/studies.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -48,8 +49,10 @@ from .decision_log import asks_replayed
 from .session import Session
 
 Method = Literal["doubly-robust", "direct"]
-DIRECT_NOTE = "too few rewards for the doubly robust estimate; the direct one assumes that arms do not change"
-ONE_ARM_NOTE = "a single arm, by its own decisions; assumes that arms do not change"
+NOTES: dict[Method, str] = {
+    "direct": "assumes that arms do not change",
+    "doubly-robust": "for a policy that was not chosen by looking at these decisions",
+}
 LEAST_WORTH = 20
 """Effective number of rewards below which intervals of `doubly-robust` cover too rarely."""
 POOLED_ROWS = 50
@@ -76,8 +79,11 @@ class Evaluation:
     recorded_mean: float
     """What the study itself earned on them."""
     method: Method = "direct"
-    note: str = ""
-    """Why the method is not the doubly robust one, where none was named."""
+
+    @property
+    def note(self) -> str:
+        """What the interval assumes."""
+        return NOTES[self.method]
 
     def __repr__(self) -> str:
         return f"Evaluation({self})"
@@ -88,7 +94,7 @@ class Evaluation:
             f"{self.method}, "
             f"from {counted(self.decisions, 'decision')}, worth {self.effective_decisions:,.0f}; "
             f"the study itself earned {shown(self.recorded_mean)}"
-        ) + (f" ({self.note})" if self.note else "")
+        ) + f" ({self.note})"
 
     def _repr_html_(self) -> str:
         columns = ("mean", "interval", "the study earned", "decisions", "worth", "method")
@@ -98,8 +104,7 @@ class Evaluation:
             shown(self.recorded_mean),
             *(f"{self.decisions:,}", f"{self.effective_decisions:,.0f}", self.method),
         )
-        note = f" ({self.note})" if self.note else ""
-        title = f"What the policy would have earned on the recorded decisions{note}"
+        title = f"What the policy would have earned on the recorded decisions ({self.note})"
         return titled_table(title, columns, [row], numeric=range(5))
 
 
@@ -315,9 +320,9 @@ def pooled_means(sums: Floats, rows: Floats) -> Floats:
     return found
 
 
-def evaluate(session: Session, policy: Any, *, method: Method | None, level: float, draws: int) -> Evaluation:
+def evaluate(session: Session, policy: Any, *, method: Method, level: float, draws: int) -> Evaluation:
     """Collect the recorded decisions, and estimate from them."""
-    if method is not None and (not isinstance(method, str) or method not in get_args(Method)):
+    if not isinstance(method, str) or method not in get_args(Method):
         raise OptionError(f"method={brief(method)}; expected one of {', '.join(get_args(Method))}")
     problem, rows, arms, rewards = session.read(
         lambda state: (
@@ -328,39 +333,29 @@ def evaluate(session: Session, policy: Any, *, method: Method | None, level: flo
         )
     )
     target = target_probabilities(problem, policy, session.settings.seed)
-    told = np.flatnonzero(rows >= 0)
-    if len(told) < 2:
+    reported = np.flatnonzero(rows >= 0)
+    if len(reported) < 2:
         raise ObservationError("fewer than two decisions have outcomes; evaluate after more outcomes")
-    chosen, earned = arms[told], rewards[rows[told]]
+    chosen, earned = arms[reported], rewards[rows[reported]]
     segments = problem.arm_segments[chosen]
-    shares = np.bincount(segments, minlength=len(problem.segment_settings)) / len(told)
+    shares = np.bincount(segments, minlength=len(problem.segment_settings)) / len(reported)
     overall = target * shares[problem.arm_segments]
     check_played(problem, chosen, overall)
-    note = ""
-    if method is None and np.count_nonzero(target) == len(problem.segment_settings):  # the same arm always
-        note = ONE_ARM_NOTE
-    elif method != "direct":
+    if method == "doubly-robust":
         if problem.segments:
             target = np.where(problem.arm_segments == segments[:, None], target, 0.0)
-        try:
-            record = Record(chosen, earned, *_looked_back(session, told, len(problem.arms), draws))
-            return doubly_robust_mean(record, target, level, problem.reward.kind)
-        except TooFewError:
-            if method is not None:
-                raise
-            note = DIRECT_NOTE
+        record = Record(chosen, earned, *_looked_back(session, reported, len(problem.arms), draws))
+        return doubly_robust_mean(record, target, level, problem.reward.kind)
     nothing = np.empty((0, len(problem.arms)))
-    return replace(
-        direct_mean(Record(chosen, earned, nothing, nothing), overall, level, problem.reward.kind), note=note
-    )
+    return direct_mean(Record(chosen, earned, nothing, nothing), overall, level, problem.reward.kind)
 
 
-def _looked_back(session: Session, told: Ints, arms: int, draws: int) -> tuple[Floats, Floats]:
+def _looked_back(session: Session, reported: Ints, arms: int, draws: int) -> tuple[Floats, Floats]:
     """The propensities at each decision with an outcome, and the arms' means before it, from the recorded events."""
-    chances, means = np.zeros((len(told), arms)), np.zeros((len(told), arms))
+    chances, means = np.zeros((len(reported), arms)), np.zeros((len(reported), arms))
     sums, counts, known = np.zeros(arms), np.zeros(arms), 0
     for then, ask in asks_replayed(session):
-        here = slice(*np.searchsorted(told, (ask.first - 1, ask.first - 1 + len(ask.arms))))
+        here = slice(*np.searchsorted(reported, (ask.first - 1, ask.first - 1 + len(ask.arms))))
         if here.start == here.stop:
             continue
         if then.policy.rows > known:
@@ -368,7 +363,7 @@ def _looked_back(session: Session, told: Ints, arms: int, draws: int) -> tuple[F
             np.add.at(sums, packed["arms"][known:], packed["rewards"][known:])
             np.add.at(counts, packed["arms"][known:], 1)
             known = then.policy.rows
-        rng, among = np.random.default_rng((session.settings.seed, ask.mark)), asked_among(then.problem, ask.about)
+        rng, among = np.random.default_rng((session.settings.seed, ask.first)), asked_among(then.problem, ask.about)
         found, mask = frequencies(then, draws, rng, among, len(ask.arms)), open_arms(then, among)
         possible = then.policy.allowed if mask is None else then.policy.allowed & mask
         # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.

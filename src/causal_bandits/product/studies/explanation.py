@@ -48,7 +48,7 @@ def asking(session: Session, number: int) -> Asking:
     if ask is None:
         raise UnknownDecisionError(f"decision {number} could not be counted and was set aside; see health()")
     then = session.at(ask.version + 1)
-    if ask.key is not None and ask.chosen(then) != ask.arms:
+    if "version" in ask.about and ask.chosen(then) != ask.arms:
         raise StorageError(
             f"decision {number} cannot be replayed: version {ask.version} now chooses another arm for its key; "
             "it was made by another release or on another kind of processor"
@@ -170,8 +170,8 @@ def explain(session: Session, number: int) -> Explanation:
     compared = compared_by(then, asked.before, len(asked.ask.arms), asked.among, asked.ask.random(then.settings.seed))
     indices = None if isinstance(compared, int) else compared
     views = [
-        ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
-        for place, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
+        ArmView(estimate, None if indices is None or np.isnan(indices[index]) else float(indices[index]), float(chance))
+        for index, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
     ]
     chosen = estimates[arm_number]
     return Explanation(
@@ -184,8 +184,8 @@ def explain(session: Session, number: int) -> Explanation:
         chosen,
         _set(then, chosen.through),
         tuple(sorted(views, key=lambda view: -view.propensity)),
-        asked.ask.given,
-        "" if asked.ask.given is None else sticky_words(then.settings.rules.get("sticky")),
+        asked.ask.key,
+        "" if asked.ask.key is None else sticky_words(then.settings.rules.get("sticky")),
     )
 
 

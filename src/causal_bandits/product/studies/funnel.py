@@ -98,17 +98,17 @@ def funnel(state: StudyState) -> Funnel:
     return Funnel(*names, tuple(to_mediators), tuple(within), tuple(to_reward))
 
 
-def _seen(problem: Problem, place: int, rows: dict[str, Any]) -> tuple[Shares, list[Step]]:
+def _seen(problem: Problem, index: int, rows: dict[str, Any]) -> tuple[Shares, list[Step]]:
     """Of a mediator: the share of each level but the first (or its mean) by arm, and what it does to the reward."""
-    mediator, arms, rewards, count = problem.observed[place], rows["arms"], rows["rewards"], len(problem.arms)
+    mediator, arms, rewards, count = problem.observed[index], rows["arms"], rows["rewards"], len(problem.arms)
     if mediator.is_real:
         numbers = [where for where, variable in enumerate(problem.observed) if variable.is_number]
-        values = rows["raw"][:, numbers.index(place)]
+        values = rows["raw"][:, numbers.index(index)]
         known = ~np.isnan(values)
         slope = _slope(problem, mediator, arms[known], values[known], rewards[known])
         return [(None, moments(arms[known], values[known], count))], [slope]
-    known = rows["codes"][:, place] >= 0
-    codes, where = rows["codes"][known, place].astype(np.int64), arms[known].astype(np.int64)
+    known = rows["codes"][:, index] >= 0
+    codes, where = rows["codes"][known, index].astype(np.int64), arms[known].astype(np.int64)
     levels = _levels(mediator, codes)
     shares: Shares = [(level, moments(where, codes == code, count)) for code, level in enumerate(levels) if code]
     cells = moments(where * len(levels) + codes, rewards[known], count * len(levels))

@@ -146,7 +146,7 @@ class Reader:
 
     def __init__(self, problem: Problem, metrics: Mapping[str, Any], rail: Guardrail) -> None:
         self.metric = rail.metric if rail.metric in metrics else None
-        self.place = -1 if self.metric or rail.metric == problem.target else problem.observed_names.index(rail.metric)
+        self.index = -1 if self.metric or rail.metric == problem.target else problem.observed_names.index(rail.metric)
         self.column, self.values = -1, np.empty(0)
         self.ends = (-math.inf, math.inf)
         self.binary = False
@@ -155,7 +155,7 @@ class Reader:
             kind = metrics[self.metric]
             self.binary = kind == "binary"
             self.ends = (0.0, 1.0) if self.binary else self.ends if isinstance(kind, str) else (kind[0], kind[1])
-        elif self.place < 0:
+        elif self.index < 0:
             low, high = problem.reward.ends
             self.binary = problem.reward.kind == "binary"
             self.ends = (-math.inf if low is None else low, math.inf if high is None else high)
@@ -163,7 +163,7 @@ class Reader:
             self._read_levels(problem, rail)
 
     def _read_levels(self, problem: Problem, rail: Guardrail) -> None:
-        variable = problem.observed[self.place]
+        variable = problem.observed[self.index]
         if variable.is_number:
             self.column = [each.name for each in problem.observed if each.is_number].index(variable.name)
         elif rail.level is not None:
@@ -181,20 +181,20 @@ class Reader:
 
     def of_rows(self, packed: Mapping[str, Any], start: int) -> Floats:
         """The values in the rows from `start` on; NaN if a row has none."""
-        if self.place < 0:
+        if self.index < 0:
             return np.asarray(packed["rewards"][start:], dtype=np.float64)
         if self.column >= 0:
             return np.asarray(packed["raw"][start:, self.column], dtype=np.float64)
-        codes = packed["codes"][start:, self.place]
+        codes = packed["codes"][start:, self.index]
         return np.where(codes >= 0, self.values[codes], np.nan)
 
-    def of_told(self, problem: Problem, seen: Mapping[str, Any]) -> float:
-        """The value of an observed variable in what was told of a decision; NaN if it was not."""
-        variable = problem.observed[self.place]
-        told = seen.get(variable.name)
-        if told is None:
+    def of_reported(self, problem: Problem, seen: Mapping[str, Any]) -> float:
+        """The value of an observed variable in what was reported of a decision; NaN if it was not."""
+        variable = problem.observed[self.index]
+        reported = seen.get(variable.name)
+        if reported is None:
             return math.nan
-        return float(told) if self.column >= 0 else float(self.values[variable.code(told)])
+        return float(reported) if self.column >= 0 else float(self.values[variable.code(reported)])
 
 
 class ArmGuardrail(NamedTuple):
@@ -264,8 +264,8 @@ class _Track:
         self.sums = np.zeros((6, 0))
         """(6, arms): number and total of values; number, total and squares of those that are evidence; log evidence."""
         self.bets = np.zeros((2, 0, 0 if reader.binary else len(UP)))
-        self.told: list[tuple[int, int, float]] = []
-        """Decision (0 for an imported row), arm and value of all that was told, in order; rewards are in the rows."""
+        self.reported: list[tuple[int, int, float]] = []
+        """Decision (0 for an imported row), arm and value of all reports in order; rewards are in the rows."""
 
     def make_room(self, arms: int) -> None:
         """Reserve memory for this many arms."""
@@ -275,13 +275,13 @@ class _Track:
             self.bets = np.concatenate([self.bets, np.zeros((2, more, self.bets.shape[2]))], axis=1)
 
     @property
-    def is_told(self) -> bool:
-        """Whether values count when they are told; rewards count with their row."""
-        return self.reader.metric is not None or self.reader.place >= 0
+    def is_reported(self) -> bool:
+        """Whether values count when they are reported; rewards count with their row."""
+        return self.reader.metric is not None or self.reader.index >= 0
 
-    def value_of(self, problem: Problem, told: Mapping[str, Any]) -> float:
-        """The value in what was told of a decision; NaN where it is missing."""
-        return float(told[self.rail.metric]) if self.reader.metric else self.reader.of_told(problem, told)
+    def value_of(self, problem: Problem, reported: Mapping[str, Any]) -> float:
+        """The value in what was reported of a decision; NaN where it is missing."""
+        return float(reported[self.rail.metric]) if self.reader.metric else self.reader.of_reported(problem, reported)
 
     def add(self, arm: int, value: float, control: int | None) -> None:
         """Count one value of an arm."""
@@ -392,7 +392,7 @@ class _Track:
 class Guards:
     """Running sums of the guarded metrics, from which it follows which arms break a guardrail.
 
-    Further metrics and observed variables count as soon as they are told, rewards with their row.
+    Further metrics and observed variables count as soon as they are reported, rewards with their row.
 
     Args:
         confidence: Probability that no arm is ever excluded that keeps its guardrails.
@@ -419,14 +419,16 @@ class Guards:
         self._enough: Floats | float = math.inf
         """Nats of evidence that an arm breaks a guardrail, for each arm."""
 
-    def count_told(self, problem: Problem, number: int, arm: int, told: Mapping[str, Any], *, counts: bool) -> None:
+    def count_reported(
+        self, problem: Problem, number: int, arm: int, reported: Mapping[str, Any], *, counts: bool
+    ) -> None:
         """Count what is new about the observed variables and the further metrics of a decision, if it counts."""
         self._prepare(problem)
         for track in self._tracks:
-            if track.rail.metric not in told or not track.is_told:
+            if track.rail.metric not in reported or not track.is_reported:
                 continue
-            value = track.value_of(problem, told)
-            track.told.append((number, arm, value))
+            value = track.value_of(problem, reported)
+            track.reported.append((number, arm, value))
             if counts and not math.isnan(value):
                 track.add(arm, value, self._control[arm])
 
@@ -437,16 +439,18 @@ class Guards:
         corrected: int = 0,
         values: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Count everything again that was told of decisions that are not excluded, with other values of one of them."""
+        """Count again all reports of decisions that are not excluded, with other values of one of them."""
         self._prepare(problem)
-        for place, old in enumerate(self._tracks):
-            track = self._tracks[place] = _Track(old.rail, old.reader)
+        for index, old in enumerate(self._tracks):
+            track = self._tracks[index] = _Track(old.rail, old.reader)
             track.make_room(len(problem.arms))
-            track.told = old.told
-            if old.is_told and old.rail.metric in values:
+            track.reported = old.reported
+            if old.is_reported and old.rail.metric in values:
                 new = old.value_of(problem, values)
-                track.told = [(number, arm, new if number == corrected else value) for number, arm, value in old.told]
-            for number, arm, value in track.told:
+                track.reported = [
+                    (number, arm, new if number == corrected else value) for number, arm, value in old.reported
+                ]
+            for number, arm, value in track.reported:
                 if not math.isnan(value) and not (number and is_excluded(number)):
                     track.add(arm, value, self._control[arm])
         self._rows = 0
@@ -454,7 +458,7 @@ class Guards:
     def count_imported(self, policy: Policy[Any], start: int) -> None:
         """Count the observed variables of the rows from `start` on, which no decision asked for."""
         self._prepare(policy.problem)
-        self._add_rows(policy, start, [track for track in self._tracks if track.reader.place >= 0])
+        self._add_rows(policy, start, [track for track in self._tracks if track.reader.index >= 0])
 
     def _prepare(self, problem: Problem) -> None:
         if problem is self._problem or not self.rails:
@@ -476,7 +480,7 @@ class Guards:
         """Count the rewards of the rows that came since the last time."""
         self._prepare(policy.problem)
         if policy.rows != self._rows:
-            rewards = [track for track in self._tracks if track.reader.metric is None and track.reader.place < 0]
+            rewards = [track for track in self._tracks if track.reader.metric is None and track.reader.index < 0]
             self._add_rows(policy, self._rows, rewards)
             self._rows = policy.rows
 
@@ -485,8 +489,8 @@ class Guards:
         arms = packed["arms"][start:].tolist()
         for track in tracks:
             for arm, value in zip(arms, track.reader.of_rows(packed, start).tolist(), strict=True):
-                if track.is_told:
-                    track.told.append((0, arm, value))
+                if track.is_reported:
+                    track.reported.append((0, arm, value))
                 if not math.isnan(value):
                     track.add(arm, value, self._control[arm])
 
@@ -494,14 +498,15 @@ class Guards:
         """Plain arrays for a snapshot."""
         if not self._tracks:
             return {}
-        first = [(place, *each) for place, track in enumerate(self._tracks) for each in track.first]
+        first = [(index, *each) for index, track in enumerate(self._tracks) for each in track.first]
         bets = [track.bets for track in self._tracks if track.bets.shape[2]]
         return {
             "guard_sums": np.stack([track.sums for track in self._tracks]),
             "guard_bets": np.stack(bets) if bets else np.empty(0),
             "guard_first": np.array(first, dtype=np.float64).reshape(-1, 3),
             "guard_told": np.array(
-                [(place, *each) for place, track in enumerate(self._tracks) for each in track.told], dtype=np.float64
+                [(index, *each) for index, track in enumerate(self._tracks) for each in track.reported],
+                dtype=np.float64,
             ).reshape(-1, 4),
             "guard_rows": np.array([self._rows]),
         }
@@ -516,10 +521,10 @@ class Guards:
         shapes = [(len(self._tracks), *self._tracks[0].sums.shape), (len(logs), *logs[0].bets.shape) if logs else (0,)]
         if [sums.shape, bets.shape] != shapes:
             raise ValueError("its sums are not those of its guardrails")
-        for place, arm, value in arrays["guard_first"].tolist():
-            self._tracks[int(place)].first.append((int(arm), value))
-        for place, number, arm, value in arrays["guard_told"].tolist():
-            self._tracks[int(place)].told.append((int(number), int(arm), value))
+        for index, arm, value in arrays["guard_first"].tolist():
+            self._tracks[int(index)].first.append((int(arm), value))
+        for index, number, arm, value in arrays["guard_told"].tolist():
+            self._tracks[int(index)].reported.append((int(number), int(arm), value))
         for track, each in zip(logs, bets, strict=True):
             track.bets = each.copy()
         for track, each in zip(self._tracks, sums, strict=True):
@@ -547,11 +552,11 @@ class Guards:
         """What is known of all arms."""
         evidence, broken = self.evidence(policy), self.broken(policy)
         found = []
-        for place, track in enumerate(self._tracks):
+        for index, track in enumerate(self._tracks):
             clipped = track.ends if track.learns else None
             for number, arm in enumerate(policy.problem.arms):
                 rows, total = track.sums[:2, number].tolist()
-                ratio = math.exp(min(float(evidence[place, number]), 700.0))
+                ratio = math.exp(min(float(evidence[index, number]), 700.0))
                 about = (int(rows), total / rows if rows else math.nan, *track.interval(number))
-                found.append(ArmGuardrail(arm, str(track.rail), *about, ratio, bool(broken[place, number]), clipped))
+                found.append(ArmGuardrail(arm, str(track.rail), *about, ratio, bool(broken[index, number]), clipped))
         return Guardrails(found)

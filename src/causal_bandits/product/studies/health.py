@@ -43,6 +43,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,7 +65,7 @@ FALSE_ALARMS = 0.01
 STRETCH = 50
 FIRST_LOOK, GROWTH = 200, 1.5
 FEWEST = 5.0
-"""Arms with fewer expected outcomes (told, or not) are taken together."""
+"""Arms with fewer expected outcomes (reported, or not) are taken together."""
 FEWEST_WAITING, MOST_WAITING = 20, 0.1
 """Raise an alarm when at least this many rows with a reward, and this share of them, wait for the same variable."""
 FEWEST_ROWS = 100
@@ -137,6 +139,26 @@ class Check:
     def word(self) -> str:
         """ "ALARM", "notice" or "ok"."""
         return "ALARM" if self.alarm else "notice" if self.raised else "ok"
+
+
+class Alarm(NamedTuple):
+    """A check of a study that was raised, since when, and whether it is over."""
+
+    code: str
+    says: str
+    about: tuple[str, ...]
+    raised: datetime
+    cleared: datetime | None = None
+
+    @property
+    def level(self) -> str:
+        """ "alarm" for faults, "notice" for news."""
+        return "notice" if self.code in NOTICES else "alarm"
+
+    @property
+    def title(self) -> str:
+        """What the code means."""
+        return CODES[self.code]
 
 
 class Health(tuple[Check, ...]):
@@ -266,11 +288,11 @@ def _expected(n: Floats, size: Floats, marked: Floats) -> Floats:
 
 def missing_at(decisions: Decisions, look: int) -> Floats:
     """Which of the first `look` decisions had no outcome when the next one was asked for, or have none now."""
-    told, asked = decisions.column("row")[:look] >= 0, decisions.column("asked")
+    reported, asked = decisions.column("row")[:look] >= 0, decisions.column("asked")
     if look >= len(decisions):
-        return (~told).astype(np.float64)
+        return (~reported).astype(np.float64)
     late = ~(decisions.column("done")[:look] <= asked[look])  # NaN: not done yet
-    found: Floats = (~told | late).astype(np.float64)
+    found: Floats = (~reported | late).astype(np.float64)
     return found
 
 
@@ -283,8 +305,8 @@ def outcomes_check(state: StudyState) -> Check:
     for number, look in enumerate(looks(len(decisions))):
         here = np.flatnonzero(included[:look])
         missing = missing_at(decisions, look)[here]
-        told = np.flatnonzero(missing == 0)
-        end = int(told[-1]) + 1 if len(told) else 0
+        reported = np.flatnonzero(missing == 0)
+        end = int(reported[-1]) + 1 if len(reported) else 0
         p_value = uneven(every[here[:end]], missing[:end], count)[1] if end else 1.0
         lowest = min(lowest, p_value / share_of_look(number))
     said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often you look (approximately: a chi-square test)"
@@ -312,13 +334,13 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
     """Have outcomes stopped coming?"""
     numbers = np.flatnonzero(state.decisions.included) + 1
     asked, done, row = (state.decisions.column(name)[numbers - 1] for name in ("since", "done", "row"))
-    told = row >= 0
+    reported = row >= 0
     said = f"about 1 in {1 / RARE:,.0f} at each decision, if outcomes arrive at random as often as before"
-    if not told.any():
+    if not reported.any():
         return Check("outcomes-stopped", False, "no outcome yet", math.nan, said)
-    slowest = max(OVERDUE * float((done[told] - asked[told]).max()), LEAST_OVERDUE)
+    slowest = max(OVERDUE * float((done[reported] - asked[reported]).max()), LEAST_OVERDUE)
     latest = float(np.nanmax([asked[-1], np.nanmax(done)])) if now is None else now
-    overdue = told[: int(np.searchsorted(asked, latest - slowest, side="left"))]
+    overdue = reported[: int(np.searchsorted(asked, latest - slowest, side="left"))]
     last = int(np.flatnonzero(overdue)[-1]) + 1 if overdue.any() else 0
     run = len(overdue) - last
     share = overdue[:last].mean() if last else 0.0
@@ -339,8 +361,7 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
 def mediators_check(state: StudyState) -> Check:
     """Do rows with a reward wait for observed variables, or have none at all?"""
     target, names = state.problem.target, state.problem.observed_names
-    open_parts = (part for number, part in state.parts.items() if not state.is_excluded(number))
-    rewarded = [*state.incomplete.values(), *(part for part in open_parts if target in part)]
+    rewarded = [*state.incomplete.values(), *(part for part in state.open_parts.values() if target in part)]
     total = state.policy.rows + len(rewarded) - len(state.incomplete)
     missing = state.policy.history.missing
     uncounted = len(rewarded) - len(state.incomplete)

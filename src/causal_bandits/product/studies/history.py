@@ -18,11 +18,8 @@ from ...errors import OptionError, brief, listing, whole_number
 from ...libraries import pl
 from .arm_patterns import matching
 from .decisions import STATUS, Event, Kind, microseconds, moment
-from .health import CODES, NOTICES
 from .session import Draft, Session
 from .state import StudyState
-from .storage import alarm_queue
-from .storage.alarm_queue import Message, StoredAlarm
 
 MOST_TEXT = 500
 MOST_AT_ONCE = 10_000
@@ -157,11 +154,12 @@ def decisions_frame(state: StudyState) -> pl.DataFrame:
     A cell is empty if nothing was reported.
     """
     decisions, problem = state.decisions, state.problem
-    arms = decisions.column("arm")
+    arms, numbers = decisions.column("arm"), range(1, len(decisions) + 1)
+    reasons = [None, *(each.reason for each in state.exclusions)]
     columns: dict[str, Any] = {
-        "id": np.arange(1, len(decisions) + 1),
-        "status": pl.Series([decisions.status(number) for number in range(1, len(decisions) + 1)], dtype=pl.String),
-        "excluded": pl.Series(reasons(state), dtype=pl.String),
+        "id": np.array(numbers, dtype=np.int64),
+        "status": pl.Series([decisions.status(number) for number in numbers], dtype=pl.String),
+        "excluded": pl.Series([reasons[which] for which in decisions.column("excluded").tolist()], dtype=pl.String),
         "asked": _times(decisions.column("asked")),
         "done": _times(decisions.column("done")),
     }
@@ -171,30 +169,24 @@ def decisions_frame(state: StudyState) -> pl.DataFrame:
         codes = problem.arm_codes[arms, index] if len(arms) else []
         columns[lever.name] = pl.Series([levels[code] for code in codes], strict=False)
     frame = pl.DataFrame(columns).with_columns(pl.col("id").cast(pl.Int64))
-    told = frame.join(_told_frame(state), on="id", how="left", maintain_order="left")
+    reported = frame.join(_reported_frame(state), on="id", how="left", maintain_order="left")
     further = {name: pl.Series(decisions.metric(name)).fill_nan(None) for name in state.metrics}
-    return told.with_columns(**further)
+    return reported.with_columns(**further)
 
 
-def _told_frame(state: StudyState) -> pl.DataFrame:
-    """What was told of decisions, whole or in part, with their ids."""
+def _reported_frame(state: StudyState) -> pl.DataFrame:
+    """What was reported of decisions, whole or in part, with their ids."""
     rows = state.decisions.column("row")
-    told = np.flatnonzero(rows >= 0)
+    reported = np.flatnonzero(rows >= 0)
     names = (*state.problem.observed_names, state.problem.target)
-    at: list[int] = rows[told].tolist()
+    at: list[int] = rows[reported].tolist()
     seen: pl.DataFrame = state.policy.history.to_frame()[at].select(names)
-    seen = seen.with_columns(pl.Series("id", told + 1, dtype=pl.Int64))
+    seen = seen.with_columns(pl.Series("id", reported + 1, dtype=pl.Int64))
     others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.rows.items()}}
     if not others:
         return seen
     parts: dict[str, Any] = {name: [part.get(name) for part in others.values()] for name in names}
     return pl.concat([seen, pl.DataFrame({**parts, "id": list(others)}, schema=seen.schema, strict=False)])
-
-
-def reasons(state: StudyState) -> list[str | None]:
-    """Why each decision is excluded; None where it is not."""
-    names = [None, *(each.reason for each in state.exclusions)]
-    return [names[which] for which in state.decisions.column("excluded").tolist()]
 
 
 def _times(seconds: Any) -> pl.Series:
@@ -234,7 +226,7 @@ class Change(NamedTuple):
     kind: Kind
     time: datetime
     decisions: tuple[int, ...]
-    """Ids of the decisions that were asked for, told, corrected, closed, excluded or included."""
+    """Ids of the decisions that were asked for, reported, corrected, closed, excluded or included."""
 
 
 class DecisionRow(TypedDict):
@@ -246,7 +238,7 @@ class DecisionRow(TypedDict):
     done: datetime | None
     arm: dict[str, Level]
     outcome: dict[str, Any]
-    """What was told of it so far, as corrected."""
+    """What was reported of it so far, as corrected."""
     excluded: str | None
     """Why it does not count."""
     corrections: list[dict[str, Any]]
@@ -280,8 +272,8 @@ def changes(session: Session, after: int, limit: int) -> list[Change]:
 def _concerned(event: Event) -> tuple[int, ...]:
     body = event.body
     if event.kind == "counted":
-        made = sum(len(arms) for _, _, _, arms, *_ in body["asked"])
-        return tuple(sorted({*range(body["first"], body["first"] + made), *(number for number, *_ in body["told"])}))
+        rows = (event._replace(kind=kind, body=each) for kind, _, each in body["rows"])
+        return tuple(sorted({number for row in rows for number in _concerned(row)}))
     if event.kind == "asked":
         return tuple(range(body["first"], body["first"] + len(body["arms"])))
     return (body["id"],) if event.kind in ("told", "corrected") else tuple(body.get("ids", ()))
@@ -329,16 +321,16 @@ def select_decisions(
 
 def decision_row(state: StudyState, number: int) -> DecisionRow:
     """One decision by its number."""
-    decisions, place = state.decisions, number - 1
-    done, which = float(decisions.column("done")[place]), int(decisions.column("excluded")[place])
+    decisions, index = state.decisions, number - 1
+    done = float(decisions.column("done")[index])
     return {
         "id": number,
         "status": decisions.status(number),
-        "asked": moment(float(decisions.column("asked")[place])),
+        "asked": moment(float(decisions.column("asked")[index])),
         "done": None if math.isnan(done) else moment(done),
-        "arm": dict(state.problem.arms[decisions.column("arm")[place]]),
+        "arm": dict(state.problem.arms[decisions.column("arm")[index]]),
         "outcome": {**state.known(number), **decisions.measured(number)},
-        "excluded": None if not which else state.exclusions[which - 1].reason,
+        "excluded": state.why_excluded(number),
         "corrections": [
             {**each._asdict(), "time": moment(each.time).isoformat()} for each in state.corrections.get(number, ())
         ],
@@ -360,7 +352,7 @@ class Waiting(NamedTuple):
     late: int
     """Open decisions that wait for longer than that."""
     partly: int
-    """Open decisions of which something was told."""
+    """Open decisions of which something was reported."""
     told: dict[str, int]
     """In how many of these each variable is known."""
     expire_after: float | None
@@ -374,7 +366,7 @@ def waiting(state: StudyState, now: float) -> Waiting:
     took = np.maximum(done[rows >= 0] - since[rows >= 0], 0.0)
     median, slow = (float(value) for value in np.quantile(took, [0.5, 0.9])) if len(took) else (None, None)
     included = [number for number in decisions.open if not state.is_excluded(number)]
-    parts = [part for number, part in state.parts.items() if not state.is_excluded(number)]
+    parts = [*state.open_parts.values()]
     ages = np.maximum(now - since[[number - 1 for number in included]], 0.0)
     starts = [0.0, *(end for _, end in AGES)]
     counted = [
@@ -394,45 +386,3 @@ def waiting(state: StudyState, now: float) -> Waiting:
         state.settings.rules.get("expire_after"),
         state.settings.reward_window,
     )
-
-
-class Alarm(NamedTuple):
-    """An alarm of a study, since it was raised."""
-
-    code: str
-    level: str
-    title: str
-    says: str
-    raised: datetime
-    cleared: datetime | None
-
-
-def alarms_of(session: Session) -> list[Alarm]:
-    """The alarms of a study that were stored, the newest first."""
-    return [alarm_of(each) for each in alarm_queue.stored_alarms(session.store, session.row.id)]
-
-
-def alarm_of(stored: StoredAlarm) -> Alarm:
-    """A stored alarm for people."""
-    level = "notice" if stored.code in NOTICES else "alarm"
-    cleared = None if stored.cleared is None else moment(stored.cleared)
-    return Alarm(stored.code, level, CODES[stored.code], stored.says, moment(stored.raised), cleared)
-
-
-def message_json(message: Message) -> dict[str, Any]:
-    """What is posted of a message; `id` is the same in every attempt."""
-    alarm = alarm_of(message.alarm)
-    return {
-        "id": f"{message.study}-{alarm.code}-{message.alarm.raised:.3f}",
-        "study": message.name,
-        "code": alarm.code,
-        "level": alarm.level,
-        "title": alarm.title,
-        "says": alarm.says,
-        "about": [*message.alarm.about],
-        "raised": alarm.raised.isoformat(timespec="seconds"),
-        "cleared": None if alarm.cleared is None else alarm.cleared.isoformat(timespec="seconds"),
-        "first_raised": moment(message.first).isoformat(timespec="seconds"),
-        "times": message.times,
-        "attempt": message.attempts,
-    }

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ...core.serialization import to_json
 from ...errors import CausalBanditsError
 from ..options import AlarmOptions
-from .health import CODES, NOTICES
-from .history import message_json
+from .decisions import moment
 from .storage import alarm_queue
 from .storage.alarm_queue import Message
 from .storage.store import Store
@@ -79,10 +79,10 @@ class Monitor:
         targets = [name for name in ("study", "server") if self._webhook(name, study) is not None]
         new, cleared = alarm_queue.record(store, number, now, raised, targets)
         for each in new:
-            level = logging.INFO if each.code in NOTICES else logging.WARNING
-            log.log(level, "study %r: %s [%s]: %s", study.name, CODES[each.code], each.code, each.says)
+            level = logging.INFO if each.level == "notice" else logging.WARNING
+            log.log(level, "study %r: %s [%s]: %s", study.name, each.title, each.code, each.says)
         for each in cleared:
-            log.info("study %r: over: %s [%s]", study.name, CODES[each.code], each.code)
+            log.info("study %r: over: %s [%s]", study.name, each.title, each.code)
         return len(new)
 
     def _webhook(self, target: str, study: Study) -> Webhook | None:
@@ -166,3 +166,16 @@ class Monitor:
                 log.warning("alarms could not be checked: %s", error)
             except Exception:
                 log.exception("alarms could not be checked")
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """What is posted of a message; `id` is the same in every attempt."""
+    alarm = message.alarm
+    return {
+        **to_json(alarm),
+        "id": f"{message.study}-{alarm.code}-{alarm.raised.timestamp():.3f}",
+        "study": message.name,
+        "first_raised": moment(message.first).isoformat(),
+        "times": message.times,
+        "attempt": message.attempts,
+    }

@@ -8,7 +8,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ...errors import (
     brief,
     listing,
 )
-from .decisions import OWN, Decisions, checked_number
+from .decisions import OWN, Decisions, Kind, checked_number
 
 KINDS = {bool: "binary", float: "real", "binary": "binary", "bool": "binary", "real": "real", "float": "real"}
 LARGEST = 1e100
@@ -140,6 +140,19 @@ def named_outcomes(outcomes: Iterable[Outcome], find: Callable[[str], int]) -> I
             yield outcome._replace(decision=find(key.key)) if isinstance(key, Keyed) else outcome
 
 
+Report = tuple[Kind, int, dict[str, Any]]
+"""An event about one decision: its kind, the decision and its body."""
+
+
+class Reporting(Protocol):
+    """Makes the events of a call; the caller puts each on record before the next one is made."""
+
+    def __call__(
+        self, rules: OutcomeRules, outcomes: Iterable[Outcome], made: int, on_record: Callable[[int], OnRecord], /
+    ) -> Iterator[Report]:
+        """`made` is the number of decisions so far."""
+
+
 def new_outcomes(
     rules: OutcomeRules,
     outcomes: Iterable[Outcome],
@@ -147,17 +160,61 @@ def new_outcomes(
     on_record: Callable[[int], OnRecord],
     *,
     final: bool,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What outcomes add to the record: the number of each decision and what is new of it (`seen`, `metrics`, `final`).
-
-    `made` is the number of decisions so far. The caller puts what is yielded on record before it continues.
-    """
+) -> Iterator[Report]:
+    """What outcomes add to the record: what is new of each decision (`seen`, `metrics`, `final`)."""
     for outcome in outcomes:
         with _in_row(outcome):
             number = checked_number(outcome.decision, made)
             news = _news(rules, number, outcome, on_record(number), final=final)
         if news:
-            yield number, news
+            yield "told", number, {"id": number, **news}
+
+
+def corrections(
+    rules: OutcomeRules,
+    outcomes: Iterable[Outcome],
+    made: int,
+    on_record: Callable[[int], OnRecord],
+    *,
+    reason: str,
+) -> Iterator[Report]:
+    """The values on record that outcomes replace."""
+    for outcome in outcomes:
+        number = checked_number(outcome.decision, made)
+        news = corrected_values(rules, number, outcome.values({}), outcome.reward, on_record(number))
+        if news:
+            yield "corrected", number, {"id": number, "values": news, "reason": reason}
+
+
+def closings(
+    _: OutcomeRules,
+    outcomes: Iterable[Outcome],
+    made: int,
+    on_record: Callable[[int], OnRecord],
+    *,
+    how: Literal["abandoned", "expired"],
+) -> Iterator[Report]:
+    """The decisions that end without an outcome."""
+    for outcome in outcomes:
+        number = checked_number(outcome.decision, made)
+        before = on_record(number)
+        if before.closed is None and before.is_open:
+            yield how, number, {"ids": [number]}
+        elif before.closed is None and how == "abandoned":
+            raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+
+
+def recorded(rules: OutcomeRules, before: OnRecord, kind: str, body: Mapping[str, Any]) -> OnRecord:
+    """What is on record after an event."""
+    values, metrics = {**before.values, **body.get("seen", {})}, {**before.metrics, **body.get("metrics", {})}
+    earlier = {name: [*each] for name, each in before.earlier.items()}
+    for name, value in body.get("values", {}).items():
+        kept = metrics if name in metrics else values
+        earlier.setdefault(name, []).append(kept[name])
+        kept[name] = value
+    closed = kind if "ids" in body else before.closed
+    is_open = closed is None and not has_outcome(rules.problem, rules.needed, values)
+    return OnRecord(values, metrics, closed, is_open=is_open, earlier=earlier)
 
 
 @contextlib.contextmanager
@@ -377,13 +434,17 @@ def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, wi
     if window is not None or problem.reward.kind not in ("binary", "count", "revenue"):
         return ""
     rows = decisions.column("row")[decisions.included]
-    told = rewards[rows[rows >= 0].astype(np.int64)]
-    without = len(rows) - len(told)
-    if len(told) < FEWEST_POSITIVE or without < max(FEWEST_POSITIVE, LEAST_WITHOUT * len(rows)) or (told <= 0).any():
+    reported = rewards[rows[rows >= 0].astype(np.int64)]
+    without = len(rows) - len(reported)
+    if (
+        len(reported) < FEWEST_POSITIVE
+        or without < max(FEWEST_POSITIVE, LEAST_WITHOUT * len(rows))
+        or (reported <= 0).any()
+    ):
         return ""
     return (
-        f"All {len(told):,} reported rewards are positive and {without:,} decisions have none, so rewards of 0 seem to "
-        "be missing; report them, or create the study with reward_window= so that a missing reward counts as 0."
+        f"All {len(reported):,} reported rewards are positive and {without:,} decisions have none, so rewards of 0 "
+        "seem to be missing; report them, or create the study with reward_window= so that a missing reward counts as 0."
     )
 
 

@@ -20,7 +20,7 @@ from .decisions import KINDS, Event, Kind, checked_time, moment
 from .settings import Settings, StudyInfo, checked_key, is_newer, read_settings
 from .state import StudyState, pack, restore
 from .storage import fork_safety
-from .storage.store import Store, StudyRow, UnreadableRow
+from .storage.store import Store, StudyRow
 from .storage.transaction import START, Head, Transaction, corrupt, newer
 
 T = TypeVar("T")
@@ -85,23 +85,22 @@ def key_used(key: str) -> ConflictError:
 def settings_of(store: Store, row: StudyRow) -> Settings:
     """What a stored study is."""
     if is_newer(row.settings):
-        raise newer(store.place, f"study {row.name!r}")
+        raise newer(store.address, f"study {row.name!r}")
     try:
         return read_settings(row.settings)
     except MALFORMED as error:
-        raise corrupt(store.place, f"the description of study {row.name!r}") from error
+        raise corrupt(store.address, f"the description of study {row.name!r}") from error
 
 
-def listed(store: Store, row: StudyRow | UnreadableRow) -> StudyInfo:
+def listed(store: Store, name: str) -> StudyInfo:
     """A study for a list, also one that cannot be read."""
     try:
-        if isinstance(row, UnreadableRow):
-            raise row.error
+        row = store.find(name)
         settings = settings_of(store, row)
     except UnreadableStudyError as error:
-        return StudyInfo(row.name, None, None, None, str(error))
+        return StudyInfo(name, None, None, None, str(error))
     about = settings.policy, settings.problem["target"]
-    return StudyInfo(row.name, moment(row.created), *about, title=settings.rules.get("title"))
+    return StudyInfo(name, moment(row.created), *about, title=settings.rules.get("title"))
 
 
 class Session:
@@ -168,13 +167,22 @@ class Session:
 
         Reward windows that have closed since the newest event count, though no event says so before the next write.
         """
-        if self.settings.reward_window is None:
-            return self.read_counted(work)
-        return self._read(work, self._as_of_now)
+        return fork_safety.inside(partial(self._read, work, self.settings.reward_window is not None))
 
     def read_counted(self, work: Callable[[StudyState], T]) -> T:
         """Look at the state of the newest event; it must not be changed."""
-        return self._read(work, lambda state, head: state)
+        return fork_safety.inside(partial(self._read, work, False))
+
+    def _read(self, work: Callable[[StudyState], T], as_of_now: bool) -> T:
+        with self._lock:
+            state, head = self.store.read(self.row.id, self._level)
+            try:
+                result = work(self._as_of_now(state, head) if as_of_now else state)
+            except CausalBanditsError:
+                self._head, self._state = head, state
+                raise
+            self._head, self._state = head, state
+            return result
 
     def _as_of_now(self, state: StudyState, head: Head) -> StudyState:
         """The state with the windows that have closed by now, which is a copy if there are any."""
@@ -187,20 +195,6 @@ class Session:
             close_windows(current, until, now)
         self._current, self._current_head = (None if current is state else current), head
         return current
-
-    def _read(self, work: Callable[[StudyState], T], chosen: Callable[[StudyState, Head], StudyState]) -> T:
-        def locked() -> T:
-            with self._lock:
-                state, head = self.store.read(self.row.id, self._level)
-                try:
-                    result = work(chosen(state, head))
-                except CausalBanditsError:
-                    self._head, self._state = head, state
-                    raise
-                self._head, self._state = head, state
-                return result
-
-        return fork_safety.inside(locked)
 
     def at_hand(self, work: Callable[[StudyState], T]) -> T:
         """Look at the state that is in memory, however old; the store is only read if there is none yet."""
@@ -224,11 +218,11 @@ class Session:
     def _replayed(self, state: StudyState, head: Head, events: Sequence[Event]) -> Head:
         unknown = next((event.seq for event in events if event.kind not in KINDS), None)
         if unknown is not None:
-            raise newer(self.store.place, f"event {unknown} of study {self.row.name!r}")
+            raise newer(self.store.address, f"event {unknown} of study {self.row.name!r}")
         try:
             replay(state, events)
         except MALFORMED as error:
-            raise corrupt(self.store.place, f"event {state.seq + 1} of study {self.row.name!r}") from error
+            raise corrupt(self.store.address, f"event {state.seq + 1} of study {self.row.name!r}") from error
         return Head(events[-1].seq, events[-1].digest) if events else head
 
     def restored(self, transaction: Transaction, until: int | None = None) -> tuple[StudyState, Head]:
@@ -242,7 +236,7 @@ class Session:
         except CausalBanditsError:
             raise
         except MALFORMED as error:
-            raise corrupt(self.store.place, f"the description of study {self.row.name!r}") from error
+            raise corrupt(self.store.address, f"the description of study {self.row.name!r}") from error
 
     def at(self, seq: int) -> StudyState:
         """The state just before an event, apart from the one that is kept level."""
@@ -291,15 +285,13 @@ class Session:
         return event
 
     def _keep_snapshot(self, state: StudyState, head: Head) -> None:
-        if not self._snapshot_is_due(state.seq, state.policy.rows):
-            return
-        # What was asked for is already stored; a snapshot that cannot be written is tried again later.
-        with contextlib.suppress(StorageError):
-            content = pack(state)
-            self.store.write(self.row.id, lambda transaction: transaction.put_snapshot(head, content))
-        self._kept = state.seq, state.policy.rows
-
-    def _snapshot_is_due(self, events: int, rows: int) -> bool:
+        """Store a snapshot where one is due."""
+        events, rows = state.seq, state.policy.rows
         new_events, new_rows = events - self._kept[0], rows - self._kept[1]
         many = max(SNAPSHOT_EVENTS, SNAPSHOT_SHARE * events, rows / ROWS_PER_EVENT)
-        return new_events >= many or new_rows >= max(SNAPSHOT_ROWS, SNAPSHOT_SHARE * rows)
+        if new_events >= many or new_rows >= max(SNAPSHOT_ROWS, SNAPSHOT_SHARE * rows):
+            # What was asked for is already stored; a snapshot that cannot be written is tried again later.
+            with contextlib.suppress(StorageError):
+                content = pack(state)
+                self.store.write(self.row.id, lambda transaction: transaction.put_snapshot(head, content))
+            self._kept = events, rows

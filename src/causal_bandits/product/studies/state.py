@@ -43,9 +43,9 @@ class StudyState:
         """Decisions that the control had its share of, and how many of them it got."""
         self.decisions = Decisions(self.metrics)
         self.parts: dict[int, dict[str, Any]] = {}
-        """What was told of open decisions."""
+        """What was reported of open decisions."""
         self.incomplete: dict[int, dict[str, Any]] = {}
-        """What was told of decisions whose row counts, but whose observed variables are not all known yet."""
+        """What was reported of decisions whose row counts, but whose observed variables are not all known yet."""
         self.late = LateRewards(settings.reward_window)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
@@ -119,6 +119,11 @@ class StudyState:
         span = float(asked[-1] - asked[0]) if len(asked) else 0.0
         return 86_400 * len(asked) / span if span >= 3600 else math.nan
 
+    @property
+    def open_parts(self) -> dict[int, dict[str, Any]]:
+        """What was reported of open decisions that are not excluded."""
+        return {number: part for number, part in self.parts.items() if not self.is_excluded(number)}
+
     # Telling
 
     @property
@@ -139,7 +144,7 @@ class StudyState:
         return OnRecord(self.known(number), measured, closed, number <= self.late.closed, status == "open", earlier)
 
     def known(self, number: int) -> dict[str, Any]:
-        """What was told of a decision so far."""
+        """What was reported of a decision so far."""
         if number in self.incomplete:
             return self.incomplete[number]
         if number in self.excluded_rows.rows:
@@ -151,6 +156,11 @@ class StudyState:
     def is_excluded(self, number: int) -> bool:
         """Whether a decision is excluded."""
         return bool(self.decisions.column("excluded")[number - 1])
+
+    def why_excluded(self, number: int) -> str | None:
+        """The reason of a decision's exclusion; None if it is not excluded."""
+        which = int(self.decisions.column("excluded")[number - 1])
+        return self.exclusions[which - 1].reason if which else None
 
     def encoded(self, number: int, part: Mapping[str, Any]) -> Rows:
         """The row of a decision, coded."""

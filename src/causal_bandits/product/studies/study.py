@@ -42,12 +42,13 @@ from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, asking, explain
 from .funnel import Funnel, funnel
 from .guardrails import Guardrails
-from .health import Health, health_of
+from .health import Alarm, Health, health_of
 from .high_throughput import HighThroughputLog
-from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting
+from .history import Annotation, AuditRow, Change, DecisionRow, Newest, Waiting
 from .outcomes import Keyed, Outcome, table_outcomes
 from .session import Session, listed
 from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
+from .storage.alarm_queue import stored_alarms
 from .storage.store import Store, engine_of, opened
 from .webhooks import Webhook
 
@@ -106,10 +107,10 @@ class Study(HasSettings):
         """
         settings = make_settings(problem, options)
         checked_name(name)
-        kind, place = engine_of(storage)
+        kind, address = engine_of(storage)
         if settings.mode is not None and kind != "postgresql":
             raise OptionError(
-                f"mode='high-throughput' needs PostgreSQL, and storage {place} is {kind}; "
+                f"mode='high-throughput' needs PostgreSQL, and storage {address} is {kind}; "
                 "use a postgresql:// storage, or leave mode out"
             )
         store = opened(storage, create=True)
@@ -119,7 +120,7 @@ class Study(HasSettings):
         if not is_new and other is not None:
             store.close()
             raise StudyExistsError(
-                f"study {name!r} is already in storage {place}, with another {other}; "
+                f"study {name!r} is already in storage {address}, with another {other}; "
                 "load it, delete it (Study.delete, `study delete`), or use another name"
             )
         return cls(session, is_new=is_new)
@@ -134,7 +135,7 @@ class Study(HasSettings):
     def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
         """List the studies in a database, oldest first, including those that cannot be read."""
         store = opened(storage)
-        return [listed(store, row) for row in store.all()]
+        return [listed(store, name) for name in store.names()]
 
     @classmethod
     def delete(cls, name: str, *, storage: str | Store) -> None:
@@ -186,7 +187,7 @@ class Study(HasSettings):
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
         first, time, chosen, problem = self._log.ask(count, segment=segment, key=key, arms=arms)
         made = [
-            Decision(number, problem.arms[arm].lever_arm, moment(time), self, problem.arms[arm].segment)
+            Decision(number, problem.arms[arm].lever_arm, moment(time), self.propensity, problem.arms[arm].segment)
             for number, arm in enumerate(chosen, first)
         ]
         return made[0] if n is None else made
@@ -378,7 +379,7 @@ class Study(HasSettings):
         return replace(self._about, problem=self.problem.to_dict())
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
+        return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.address})"
 
     def _repr_html_(self) -> str:
         about = self._session.read(lambda state: len(state.decisions))
@@ -449,7 +450,7 @@ class Study(HasSettings):
 
         `causal-bandits serve` and `causal-bandits alarms` raise them; `health` checks the study now.
         """
-        return history.alarms_of(self._session)
+        return stored_alarms(self._session.store, self._session.row.id)
 
     def funnel(self) -> Funnel:
         """The effects of levers on mediators, of mediators on the reward, and of levers on the reward."""
@@ -471,17 +472,17 @@ class Study(HasSettings):
         self,
         policy: Settable | Mapping[Arm, float] | Policy[Any],
         *,
-        method: Method | None = None,
+        method: Method = "direct",
         level: float = 0.95,
         draws: int = 200,
     ) -> Evaluation:
         """Estimate what another policy would have earned on the recorded decisions, with an interval.
 
         `policy` is an arm (always that one), a mapping arm -> probability, or a policy in its current state. The method
-        `doubly-robust` weights decisions by their propensities, which are exact for the default policy and otherwise
-        estimated from `draws` choices each. `direct` uses each arm's own decisions and assumes that arms do not change.
-        The default is `direct` for a single arm or if the policy's arms have too few rewards, otherwise
-        `doubly-robust`; `method` and `note` of the result say which. An arm that was never played is rejected.
+        `direct` uses each arm's own decisions and assumes that arms do not change. `doubly-robust` weights decisions by
+        their propensities, which are exact for the default policy and otherwise estimated from `draws` choices each;
+        its interval does not hold for a policy that was chosen by looking at these decisions, and it is rejected if the
+        policy's arms have too few rewards. An arm that was never played is rejected.
         """
         draws = whole_number("draws", draws, 1, 1_000_000)
         return evaluate(self._session, policy, method=method, level=share("level", level), draws=draws)

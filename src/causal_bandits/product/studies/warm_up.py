@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.compiled import cache, compiling_first
 from ...core.independence.drift import FIRST, find_drift
-from ...core.problem import Level, Problem, Segment, Variable
+from ...core.problem import Level, Problem
 from ...errors import ObservationError
 from .study import Study
 
@@ -46,9 +46,10 @@ def warm_up(
     with compiling_first(), tempfile.TemporaryDirectory() as folder:
         storage = f"sqlite:///{folder}/warm-up.db"
         with Study.create("warm-up", problem, storage=storage, policy=policy, options=options, seed=0) as study:
-            for index, (what, use) in enumerate(USES.items()):
-                tell(f"{study.policy_name}: {what}", index, len(USES))
-                use(study, rng)
+            uses = _uses(study, rng)
+            for index, (what, use) in enumerate(uses.items()):
+                tell(f"{study.policy_name}: {what}", index, len(uses))
+                use()
             name = study.policy_name
         with Study.load("warm-up", storage=storage) as again:
             again.estimates()
@@ -61,12 +62,11 @@ def kept_in() -> str | None:
     return None if found is None else str(found)
 
 
-def _value(variable: Variable, rng: np.random.Generator) -> Any:
-    return float(rng.normal()) if variable.is_number else variable.levels[int(rng.integers(variable.size))]
-
-
 def _outcome(problem: Problem, rng: np.random.Generator) -> dict[str, Any]:
-    seen = {variable.name: _value(variable, rng) for variable in problem.observed}
+    seen: dict[str, Any] = {
+        each.name: float(rng.normal()) if each.is_number else each.levels[int(rng.integers(each.size))]
+        for each in problem.observed
+    }
     return {**seen, problem.target: _reward(problem, rng)}
 
 
@@ -74,48 +74,42 @@ def _reward(problem: Problem, rng: np.random.Generator) -> Level:
     return problem.reward.levels[rng.integers(2)] if problem.reward.levels else int(rng.integers(2))
 
 
-def _segment(study: Study) -> Segment | None:
-    return study.problem.segment_settings[0] if study.problem.segments else None
+def _uses(study: Study, rng: np.random.Generator) -> dict[str, Callable[[], None]]:
+    """What people do with a study, in words."""
+    problem = study.problem
+    segment = problem.segment_settings[0] if problem.segments else None
 
+    def ask_and_tell() -> None:
+        for decision in (study.ask(segment=segment), *study.ask(2, segment=segment)):
+            study.tell(decision, _outcome(problem, rng))
 
-def _answer(study: Study, rng: np.random.Generator) -> None:
-    segment = _segment(study)
-    for decision in (study.ask(segment=segment), *study.ask(2, segment=segment)):
-        study.tell(decision, _outcome(study.problem, rng))
+    def miss_values() -> None:
+        for decision in study.ask(2, segment=segment):
+            with contextlib.suppress(ObservationError):  # a policy that needs complete rows
+                study.tell(decision, reward=_reward(problem, rng), final=True)
+        study.ask(segment=segment)
 
+    def import_rows() -> None:
+        arms = problem.arms
+        chosen = [arms[index % len(arms)] for index in range(max(ROWS, 3 * min(len(arms), ROWS)))]
+        study.import_rows([{**arm, **_outcome(problem, rng)} for arm in chosen])
 
-def _miss(study: Study, rng: np.random.Generator) -> None:
-    for decision in study.ask(2, segment=_segment(study)):
-        with contextlib.suppress(ObservationError):  # a policy that needs complete rows
-            study.tell(decision, reward=_reward(study.problem, rng), final=True)
-    study.ask(segment=_segment(study))
+    def report() -> None:
+        study.estimates()
+        study.recommend()
+        study.separating_sets(rejected=True)
+        study.describe(history=True)
+        find_drift(np.zeros(FIRST, dtype=np.int64), rng.random(FIRST), np.ones(1), seed=(0,))  # arms have too few rows
 
+    def explain() -> None:
+        study.explain(study.ask(segment=segment))
+        study.ask(arms=[arm.lever_arm for arm in problem.arms[:2]], segment=segment)
 
-def _log(study: Study, rng: np.random.Generator) -> None:
-    arms = study.problem.arms
-    chosen = [arms[index % len(arms)] for index in range(max(ROWS, 3 * min(len(arms), ROWS)))]
-    study.import_rows([{**arm, **_outcome(study.problem, rng)} for arm in chosen])
-
-
-def _look(study: Study, rng: np.random.Generator) -> None:
-    study.estimates()
-    study.recommend()
-    study.separating_sets(rejected=True)
-    study.describe(history=True)
-    find_drift(np.zeros(FIRST, dtype=np.int64), rng.random(FIRST), np.ones(1), seed=(0,))  # no arm has enough rows here
-
-
-def _explain(study: Study, rng: np.random.Generator) -> None:
-    study.explain(study.ask(segment=_segment(study)))
-    study.ask(arms=[arm.lever_arm for arm in study.problem.arms[:2]], segment=_segment(study))
-
-
-USES: dict[str, Callable[[Study, np.random.Generator], None]] = {
-    "ask and tell": _answer,
-    "missing values": _miss,
-    "import rows": _log,
-    "ask and tell after many rows": _answer,
-    "estimates and reports": _look,
-    "explanations": _explain,
-}
-"""What people do with a study, in words."""
+    return {
+        "ask and tell": ask_and_tell,
+        "missing values": miss_values,
+        "import rows": import_rows,
+        "ask and tell after many rows": ask_and_tell,
+        "estimates and reports": report,
+        "explanations": explain,
+    }

@@ -13,7 +13,7 @@ from ...core.data import Rows, TableLayout
 from ...core.discovery.tiers import Tier
 from ...core.graphs import MixedGraph, plain_graph
 from ...core.policies.base import Policy
-from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from ...core.policies.posterior import Posterior, Source, beta_sizes, sampler_of
 from ...core.policies.protocol import learn_many
 from ...core.problem import Problem
 from ...core.seeds import Seed
@@ -50,13 +50,13 @@ class WithoutSets(Policy[S]):
     def _beta_posterior(
         self, state: S, means: Floats, variances: Floats, own: Ints, through: tuple[str, ...] | None = None
     ) -> Posterior:
-        """The posterior with these moments; intervals are those of the Beta distributions that have them.
+        """The posterior with the moments of Beta distributions.
 
         Beta(1 + ones, 1 + zeros) is that of ones + zeros rows.
         """
         sizes = beta_sizes(means, variances) - 2
         sources = [Source(rows, size, through) for rows, size in zip(own.tolist(), sizes.tolist(), strict=True)]
-        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)))
 
 
 class RewardsAlone(WithoutSets[S]):

@@ -1,7 +1,6 @@
 """Two policies for rewards that come late: delay-corrected Thompson sampling, and Impatient Bandits."""
 
 from collections.abc import Iterable
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -383,9 +382,6 @@ class ImpatientBandit(WithoutSets[TraceState]):
         own = state.rows[:, 0].astype(np.int64).tolist()
         effective = (self.noise[-1, -1] / np.maximum(sd, 1e-12) ** 2).tolist()
 
-        def limits(level: float) -> tuple[Floats, Floats]:
-            width = NormalDist().inv_cdf((1 + level) / 2) * sd
-            return np.clip(means - width, 0.0, 1.0), np.clip(means + width, 0.0, 1.0)
-
         sources = [Source(rows, size) for rows, size in zip(own, effective, strict=True)]
-        return Posterior(self.rows, np.clip(means, 0.0, 1.0), sources, sampler_of(state, len(means)), limits)
+        sample = sampler_of(state, len(means))
+        return Posterior(self.rows, np.clip(means, 0.0, 1.0), sources, lambda rng, n: np.clip(sample(rng, n), 0.0, 1.0))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...core.compiled import Bools, Floats, Ints, by_reference, compiled, interpreted
 from ...core.estimators.linear_algebra import cholesky, forward, lower_root
 from ...core.policies.base import Variant
-from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of, snapshot
+from ...core.policies.posterior import Posterior, Source, beta_sizes, sampler_of, snapshot
 from ...core.policies.protocol import indices, learn
 from ...core.problem import Problem
 from ...core.seeds import Seed
@@ -344,7 +344,7 @@ class MainEffectsThompson(RewardsAlone[MainEffectsState]):
         variances = means * (1 - means) / (a + b + 1)
         sizes = beta_sizes(means, variances)
         sources = [Source(int(own), float(size)) for own, size in zip(state.rows, sizes, strict=True)]
-        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)))
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return self._state.fit._asdict()

@@ -103,7 +103,8 @@ class RegretBalancing(CountingPolicy):
     The plain learner is Thompson sampling; the causal one draws E[Y | Z] and P(Z | arm) as if Z separated. The
     coefficient d of a learner doubles when its mean reward is significantly below the other's, so it plays less.
 
-    Deviation: both learners see all rows, which the paper leaves to the learners; turns follow from the counts.
+    Deviation: both learners see all rows, which the paper leaves to the learners; turns follow from the counts. The
+    potential is d sqrt(n) itself, while the paper also keeps it from more than doubling in one round.
 
     Args:
         separating: Names of the variables of the set Z to try; all observed variables by default.

@@ -177,6 +177,8 @@ class Curves(Experiment):
     oracle: str = ""
     """The key of the oracle: regret is also shown as a multiple of its regret."""
     chunk_runs: int = RUNS_PER_CHUNK
+    one_method: bool = False
+    """Whether a chunk plays one method, and those of the first method come first; else all of them."""
     measure: Measure = REGRET
     weights: Callable[[], Sequence[float]] | None = None
     claims: tuple[Claim, ...] = ()
@@ -208,19 +210,32 @@ class Curves(Experiment):
         points = sum(len(line.points(size.horizon)) for line in self.measure.lines.values())
         return sum(size.worlds(panel.worlds) * size.runs * len(self.played(panel)) * points for panel in self.panels)
 
+    def fingerprint(self, size: Scale, seed: int) -> str:
+        """The number of runs is left out, so that more runs of the same plan add to those that are stored."""
+        return super().fingerprint(size._replace(runs=0), seed)
+
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
-        """A world of a panel with some of its runs."""
+        """A world of a panel with some of its runs, of all methods or of one."""
+        played = [(f"-{method.key}", (method,)) for method in self.methods] if self.one_method else [("", self.methods)]
         return [
-            Chunk(f"{panel.suffix or 'all'}-{number:03d}-{first:04d}", work)
+            Chunk(f"{panel.suffix or 'all'}-{number:03d}-{runs.start:04d}-{runs.stop:04d}{suffix}", work)
+            for suffix, methods in played
             for panel in self.panels
+            if not set(self.played(panel)).isdisjoint(methods)
             for number in range(size.worlds(panel.worlds))
-            for first in range(0, size.runs, self.chunk_runs)
-            for work in [self._work(panel, number, range(first, min(first + self.chunk_runs, size.runs)), size, seed)]
+            for runs in self._parts(size)
+            for work in [self._work(panel, number, runs, methods, size, seed)]
         ]
 
-    def _work(self, panel: Panel, number: int, runs: range, size: Scale, seed: int) -> Callable[[], pl.DataFrame]:
+    def _parts(self, size: Scale) -> list[range]:
+        return [range(first, min(first + self.chunk_runs, size.runs)) for first in range(0, size.runs, self.chunk_runs)]
+
+    def _work(
+        self, panel: Panel, number: int, runs: range, methods: tuple[Method, ...], size: Scale, seed: int
+    ) -> Callable[[], pl.DataFrame]:
         bare = replace(panel, title="", worlds=1, world=panel.maker(number), without=())
-        return partial(play_runs, self.measure, self.played(panel), bare, number, runs, size, seed)
+        here = tuple(method for method in methods if method in self.played(panel))
+        return partial(play_runs, self.measure, here, bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
         """Means, standard errors and ratios of every line, and the differences that the claims depend on.

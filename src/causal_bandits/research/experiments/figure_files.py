@@ -4,14 +4,14 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ...core.files import output_folder, replacing
 from ...core.secrecy import shown_argument
 from ...errors import OptionError, whole_number
-from ...reporting.results_page import ByReading, Rendered, Section, page_of, rendered
+from ...reporting.results_page import ByReading, Section, page_of, rendered
 from ...reporting.summaries import About, Summary
 from ...reporting.summary_plots import draw
 from .base import Experiment, Scale
@@ -19,7 +19,6 @@ from .claims import judge
 from .engines import Engine, make_engine
 from .known_experiments import EXPERIMENTS, find_experiments
 from .matrix import in_words, matrix
-from .readings import READINGS
 from .store import SILENT, Progress, ResultsFolder, read_json, run_experiment, write_json
 
 TITLE = "Causal bandits without prior knowledge: what the paper claims and what we measured"
@@ -45,20 +44,22 @@ def read_summaries(root: Path, warn: Callable[[str], None]) -> list[Summary]:
 
 def write_report(
     root: ResultsFolder,
-    made: Collection[str],
+    figures: Collection[str],
     warn: Callable[[str], None],
     title: str = TITLE,
     introduction: str = INTRODUCTION,
 ) -> Path:
-    """Write report.html over everything in the folder; `made` are the figures of this run."""
+    """Write report.html over everything in the folder; `figures` are those of this run."""
     about = root.figures
     sections = []
     for summary in read_summaries(root.path, warn):
         name = summary["figure"]
         try:
-            sections.append(_section(summary, about.get(name, {})))
+            claims_by_reading([summary])  # a corrupt one is found here
+            made = cast(About, {**about.get(name, {}), "again": again(name, about.get(name, {}))})
+            sections.append(rendered(Section(summary, judge(summary), made)))
         except Exception as error:
-            if name in made:
+            if name in figures:
                 raise
             why = f"its section cannot be made: {type(error).__name__}"
             warn(f"{root.path / name / 'summary.json'} is corrupt ({why}); it is left out of the report")
@@ -68,34 +69,25 @@ def write_report(
     return root.path / "report.html"
 
 
-def claims_by_reading(summaries: Sequence[Summary], figure: str = READINGS.name) -> ByReading | None:
-    """The matrix of a summary that has one, with the other figures in the folder."""
+def claims_by_reading(summaries: Sequence[Summary]) -> ByReading | None:
+    """The matrix of the summary that has one, with the other figures in the folder."""
     for summary in summaries:
-        if summary["figure"] == figure and "matrix" in summary:
+        if "matrix" in summary:
             rows = matrix(summary, [other for other in summaries if "matrix" not in other])
             return ByReading(rows, in_words(rows))
     return None
 
 
-def _section(summary: Summary, about: About) -> Rendered:
-    figure = summary["figure"]
-    read = claims_by_reading([summary], figure)  # a corrupt one is found here
-    verdicts, made = judge(summary), {**about, "again": again(figure, about)}
-    return rendered(Section(summary, verdicts, cast(About, made), read if figure != READINGS.name else None))
-
-
 def again(figure: str, about: About) -> str:
     """The command that makes a figure again."""
     options = about.get("options")
-    of = options.get("figure", figure) if options else figure
-    if of not in EXPERIMENTS or not options or "scale" not in options:  # a family may have the name of a figure
+    if figure not in EXPERIMENTS or not options or "scale" not in options:  # a family may have the name of a figure
         return ""
-    words = ["causal-bandits reproduce", of, "--scale", options["scale"], "--seed", str(options["seed"])]
+    words = ["causal-bandits reproduce", figure, "--scale", options["scale"], "--seed", str(options["seed"])]
     if options.get("runs"):
         words += ["--runs", str(options["runs"])]
     if options.get("weighted"):
         words.append("--weighted")
-    words += [f"--reading '{name}={value}'" for name, value in options.get("reading", {}).items()]
     return " ".join(words)
 
 
@@ -116,7 +108,6 @@ def reproduce(
     out: str | os.PathLike[str] = "results",
     runs: int | None = None,
     weighted: bool = False,
-    reading: Mapping[str, str] | None = None,
     engine: str = "local",
     scheduler: str | None = None,
     progress: Progress = SILENT,
@@ -134,13 +125,11 @@ def reproduce(
         out: Folder for the results.
         runs: Runs per world; overrides the scale.
         weighted: Weight each class of graphs by its number of labeled graphs.
-        reading: Judge the figure's claims under this reading of what the paper leaves open, such as
-            ``{"test": "marginal"}``; the figure "readings" does so for all figures and readings.
         engine: "local" processes or "dask".
         scheduler: Address of a Dask scheduler; by default Dask starts local workers.
         progress: Callbacks for progress and warnings.
     """
-    experiments = find_experiments(figure, reading)
+    experiments = find_experiments(figure)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
     seed = whole_number("seed", seed, 0, None)
     if weighted and not any(experiment.can_weigh for experiment in experiments):
@@ -153,7 +142,6 @@ def reproduce(
         for experiment in experiments:
             weighed = weighted and experiment.can_weigh
             options: dict[str, Any] = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighed}
-            options |= {"figure": figure, "reading": dict(reading)} if reading else {}
             found.append(make_files(experiment, sizes[experiment.name], options, root, workers, progress))
     write_report(root, [experiment.name for experiment in experiments], progress.warn)
     return found

@@ -1,7 +1,5 @@
 """Experiments by name."""
 
-from collections.abc import Mapping
-
 from ...errors import OptionError, listing
 from .base import Experiment
 from .beyond import BEYOND
@@ -22,10 +20,8 @@ EXPERIMENTS: dict[str, Experiment] = {**PAPER, **{each.name: each for each in OU
 ALL = "all"
 
 
-def find_experiments(name: str, reading: Mapping[str, str] | None = None) -> list[Experiment]:
-    """An experiment by name, or all of the paper's; or the claims of one under a reading."""
+def find_experiments(name: str) -> list[Experiment]:
+    """An experiment by name, or all of the paper's."""
     if name not in (*EXPERIMENTS, ALL):
         raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
-    if reading:
-        return [READINGS.under(name, reading)]
     return [EXPERIMENTS[each] for each in PAPER] if name == ALL else [EXPERIMENTS[name]]

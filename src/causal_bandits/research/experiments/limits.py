@@ -152,6 +152,7 @@ TAILS = Curves(
     ),
     baseline="ts",
     chunk_runs=100,
+    one_method=True,
     measure=REGRET._replace(lines={"": Shown("", decades)}, take=partial(regret_at, decades)),
     claims=(
         Claim(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.compiled import Floats, compiling_first
 from ...core.policies import SafePolicy, policy_class
-from ...core.policies.advice import CONFIDENCE, TOLERANCE
+from ...core.policies.advice import CONFIDENCE, TOLERANCE, loss_allowed
 from ...core.policies.claims import Comparison, prove, scale_of
 from ...core.problem import Problem, check_problem
 from ...core.serialization import to_json
@@ -24,10 +24,10 @@ from ...reporting.plots import PlanCurve, plot_plan, save_plan
 from ..simulation import play
 from ..worlds.planned import check_reward, checked_lift, checked_rate, planned_world
 
-FIRST, STEP = 100, 1.1
-"""Studies are checked after this many decisions, and each time they have grown by this factor."""
-PROOFS = 4
-"""Proofs are checked at every fourth look; each says when it was first valid."""
+EVERY, GROWTH = 100, 0.02
+"""A study is looked at after every 100 decisions, later whenever it has grown by 2%."""
+PROOFS = 5
+"""Proofs are checked at every fifth look; each says when it was first valid."""
 RESAMPLED = 200
 CLOSE = 0.25
 """A right arm is the best one, or within this share of the lift of it."""
@@ -109,7 +109,7 @@ def _count(curve: PlanCurve) -> str:
     return f"about {float(f'{curve.needed:.2g}'):,.0f}{error} decisions"
 
 
-class _Study:
+class SimulatedStudy:
     """One simulated study: when it stopped each way, and whether the arm it named then was right."""
 
     def __init__(self, world: Any, policy: Any, rng: np.random.Generator, gap: float, tolerance: float) -> None:
@@ -126,9 +126,10 @@ class _Study:
         if proof and self.stopped["proof"] == math.inf:
             self._look_for_proof()
         if self.stopped["good enough"] == math.inf:
-            best, control = self.policy.recommend(), self.policy.posterior().means[0]
-            if best.expected_loss <= self.tolerance * abs(control):
-                self._stop("good enough", self.policy.rows, self.policy.problem.index(best.arm))
+            best, problem = self.policy.recommend(), self.policy.problem
+            control = next(iter(problem.idle_arms), None)
+            if best.expected_loss <= loss_allowed(best, self.policy.posterior(), problem, control, self.tolerance):
+                self._stop("good enough", self.policy.rows, problem.index(best.arm))
 
     def _look_for_proof(self) -> None:
         arms, history = len(self.world.means), self.policy.history
@@ -180,10 +181,12 @@ def plan(
     """
     check_problem(problem)
     check_reward(problem)
+    if problem.segments:
+        raise OptionError("a plan is for a problem without segments; plan each segment separately")
     rate, confidence = checked_rate("rate", rate), share("confidence", confidence)
     lift, seed = checked_lift(lift, rate), whole_number("seed", seed, 0, None)
     tolerance = share("tolerance", tolerance)
-    runs, longest = whole_number("runs", runs, 2, 100_000), whole_number("longest", longest, FIRST, MOST_ROWS)
+    runs, longest = whole_number("runs", runs, 2, 100_000), whole_number("longest", longest, EVERY, MOST_ROWS)
     if runs * longest > MOST_ROWS:
         raise OptionError(f"{runs:,} studies of {longest:,} decisions exceed {MOST_ROWS:,} decisions; use fewer")
     kind: Any = policy_class(policy, problem)
@@ -196,7 +199,7 @@ def plan(
         ways.pop("with mediators")
     studies = {
         name: [
-            _Study(
+            SimulatedStudy(
                 world,
                 kind(world.problem, seed=np.random.default_rng([seed, number, 1]), **options),
                 np.random.default_rng([seed, number, 2]),
@@ -215,14 +218,15 @@ def plan(
     return Plan(rate, lift, confidence, tolerance, runs, len(problem.arms), kind.name, curves)
 
 
-def _played(studies: list[_Study], confidence: float, longest: int, progress: Progress | None) -> list[int]:
+def _played(studies: list[SimulatedStudy], confidence: float, longest: int, progress: Progress | None) -> list[int]:
     """Play until enough studies have stopped both ways; gives the looks."""
     looks = list[int]()
     while True:
-        until = min(longest, round(FIRST * STEP ** len(looks)))
+        before = looks[-1] if looks else 0
+        until = min(longest, before + max(EVERY, round(GROWTH * before)))
         last = until >= longest
         for study in studies:
-            study.play(until - (looks[-1] if looks else 0), proof=last or len(looks) % PROOFS == 0)
+            study.play(until - before, proof=last or len(looks) % PROOFS == 0)
         looks.append(until)
         shares = {stop: float(np.mean([each.stopped[stop] <= until for each in studies])) for stop in STOPS}
         if progress is not None:
@@ -245,7 +249,7 @@ def stopped_after(times: Floats, confidence: float) -> float:
 
 
 def _curve(
-    stop: str, learning: str, looks: list[int], studies: list[_Study], confidence: float, seed: int
+    stop: str, learning: str, looks: list[int], studies: list[SimulatedStudy], confidence: float, seed: int
 ) -> PlanCurve:
     """The standard error of the number of decisions is that of studies drawn with replacement."""
     times, rng, runs = (

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ...core.discovery import DirectTesting, ResidualTesting
 from ...core.policies import CausalThompsonSampling, CausalUCBNormal, UCBNormal
-from ...errors import OptionError, listing
 from ...libraries import pl
 from ...reporting.summaries import CellRecord, MatrixRecord, Summary
 from .base import Chunk, Experiment, Scale
@@ -132,6 +131,7 @@ BOOTSTRAP = _part(
     baseline="ucb-normal",
 )
 """The bootstrap resamples every row in every round: 5,000 rounds take 40 seconds, and 20,000 sixteen times that."""
+PARTS = (DAGS, NO_SET, OBSERVED, SIZES, SACHS, BOOTSTRAP)
 SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 5, 1.5
 """Per run of the others: runs on the protein data, random graphs of each size, and runs with the bootstrap."""
 FEWEST, FEWEST_GRAPHS, FEWEST_BOOTSTRAPS = 4, 20, 10
@@ -211,46 +211,21 @@ READ = (
 
 @dataclass(frozen=True)
 class Readings(Experiment):
-    """All figures under all readings, or some of them under a reading that is given."""
-
-    reads: tuple[Read, ...] = READ
-    given: Mapping[str, str] = field(default_factory=dict)
+    """All figures under all readings."""
 
     def describe(self) -> list[Any]:
         """The parts by name: what is played in them is fixed by the release."""
-        return [[part.name, part.describe()] for part in self.parts()]
-
-    def parts(self) -> tuple[Curves, ...]:
-        """What is played: of each part the panels and methods that a claim is read from."""
-        needed = {term.key for contrast, _ in self._contrasts(OF_BASE) for term in contrast.terms}
-        return tuple(cut for part in (DAGS, NO_SET, OBSERVED, SIZES, SACHS, BOOTSTRAP) for cut in _cut(part, needed))
-
-    def _contrasts(self, horizon: int) -> list[tuple[Contrast, Reading]]:
-        return [
-            (reread(contrast, read, reading, horizon), reading)
-            for read in self.reads
-            for claim in read.figure.claims
-            for reading in self.readings(read, horizon)
-            for contrast in claim.contrasts
-        ]
-
-    def readings(self, read: Read, horizon: int) -> list[dict[str, str]]:
-        """Every reading of a figure, that of the figure itself first."""
-        rounds = tuple(f"{each:,}" for each in (horizon // OF_BASE, horizon))
-        factors = {**read.factors, ROUNDS: rounds}
-        fixed = {name: (value,) for name, value in self.given.items()}
-        values = itertools.product(*({**factors, **fixed}[name] for name in factors))
-        return [dict(zip(factors, each, strict=True)) for each in values]
+        return [[part.name, part.describe()] for part in PARTS]
 
     def rows(self, size: Scale) -> int:
         """Those of all parts."""
-        return sum(part.rows(part_size(part, size)) for part in self.parts())
+        return sum(part.rows(part_size(part, size)) for part in PARTS)
 
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
         """Those of all parts."""
         return [
             chunk._replace(name=f"{part.name}-{chunk.name}")
-            for part in self.parts()
+            for part in PARTS
             if part_size(part, size).runs
             for chunk in part.chunks(part_size(part, size), seed)
         ]
@@ -259,7 +234,7 @@ class Readings(Experiment):
         """The lines, and for every claim and reading the differences that it depends on."""
         lines: dict[str, Line] = {}
         shown: dict[str, Any] = {}
-        for part in self.parts():
+        for part in PARTS:
             if (of_part := part_size(part, size)).runs:
                 found = lines_of(part, rows.filter(pl.col("series").is_in(list(part.lines()))), of_part, weighted=False)
                 lines |= found
@@ -267,51 +242,38 @@ class Readings(Experiment):
         bases = {key: series["baseline"] for key, series in shown.items()}
         made = {
             **self.heading(size, seed),
-            "measure": "relative regret",
+            "measure": "cumulative regret, or the share of sets or of pairs (set, lever) that is accepted,",
             "rounds_axis": "log",
             "worlds": max(series["worlds"] for series in shown.values()),
             "weights": "equal",
             "series": shown,
             "claims": [],
-            "matrix": [record for read in self.reads for record in self._records(read, lines, bases, size)],
-            "unread": [figure.name for figure in (THEOREM, EXAMPLE)] if self.reads == READ else [],
+            "matrix": [record for read in READ for record in records_of(read, lines, bases, size)],
+            "unread": [figure.name for figure in (THEOREM, EXAMPLE)],
         }
         return cast(Summary, made)
 
-    def _records(self, read: Read, lines: dict[str, Line], bases: dict[str, str], size: Scale) -> list[MatrixRecord]:
-        found: list[MatrixRecord] = []
-        for claim in read.figure.claims:
-            cells: list[CellRecord] = []
-            for reading in self.readings(read, size.horizon):
-                contrasts = [reread(each, read, reading, size.horizon) for each in claim.contrasts]
-                if all(_played(contrast, lines, size) for contrast in contrasts):
-                    records = [measure(contrast, lines, bases, size)._asdict() for contrast in contrasts]
-                    cells.append({"reading": reading, "contrasts": records})
-            own = {**{name: values[0] for name, values in read.factors.items()}, ROUNDS: f"{size.horizon // OF_BASE:,}"}
-            found.append(
-                {"where": claim.where, "text": claim.text, "figure": read.figure.name, "own": own, "cells": cells}
-            )
-        return found
 
-    def under(self, figure: str, given: Mapping[str, str]) -> Readings:
-        """The claims of a figure (or of all that it applies to, "readings") under a reading of some factors."""
-        chosen = [read for read in self.reads if figure in (read.figure.name, self.name)]
-        if not chosen:
-            known = [self.name, *(read.figure.name for read in self.reads)]
-            raise OptionError(f"{figure} has no readings; those that do are {listing(known, limit=20)}")
-        fitting = tuple(
-            read for read in chosen if all(value in read.factors.get(name, ()) for name, value in given.items())
-        )
-        if not fitting:
-            shown = ", ".join(f"{name}={value}" for name, value in given.items())
-            raise OptionError(f"reading {shown} does not apply to {figure}; {_offered(chosen)}")
-        name = "-".join([figure, *(value.replace(" ", "-").lower() for value in given.values())])
-        return replace(self, name=name, reads=fitting, given=dict(given))
+def readings_of(read: Read, horizon: int) -> list[dict[str, str]]:
+    """Every reading of a figure, that of the figure itself first."""
+    factors = {**read.factors, ROUNDS: tuple(f"{each:,}" for each in (horizon // OF_BASE, horizon))}
+    return [dict(zip(factors, each, strict=True)) for each in itertools.product(*factors.values())]
 
 
-def _offered(chosen: list[Read]) -> str:
-    factors = {name: values for read in reversed(chosen) for name, values in read.factors.items()}
-    return "expected " + "; ".join(f"{name}={' or '.join(values)}" for name, values in factors.items())
+def records_of(read: Read, lines: dict[str, Line], bases: dict[str, str], size: Scale) -> list[MatrixRecord]:
+    """The claims of a figure, with their differences in every reading that was played."""
+    found: list[MatrixRecord] = []
+    readings = readings_of(read, size.horizon)
+    for claim in read.figure.claims:
+        cells: list[CellRecord] = []
+        for reading in readings:
+            contrasts = [reread(each, read, reading, size.horizon) for each in claim.contrasts]
+            if all(_played(contrast, lines, size) for contrast in contrasts):
+                records = [measure(contrast, lines, bases, size)._asdict() for contrast in contrasts]
+                cells.append({"reading": reading, "contrasts": records})
+        about = {"where": claim.where, "text": claim.text, "figure": read.figure.name, "own": readings[0]}
+        found.append(cast(MatrixRecord, {**about, "cells": cells}))
+    return found
 
 
 def reread(contrast: Contrast, read: Read, reading: Reading, horizon: int) -> Contrast:
@@ -334,19 +296,6 @@ def reread(contrast: Contrast, read: Read, reading: Reading, horizon: int) -> Co
 def _played(contrast: Contrast, lines: dict[str, Line], size: Scale) -> bool:
     """Whether its lines were played for as long as it looks at them."""
     return all(term.key in lines and term.at * size.horizon <= lines[term.key].points[-1] for term in contrast.terms)
-
-
-def _cut(part: Curves, needed: set[str]) -> list[Curves]:
-    """A part with what is needed of it, and the baselines of that; nothing if nothing is."""
-    panels = [panel for panel in part.panels if any(_needs(part, panel, m.key, needed) for m in part.methods)]
-    methods = [m for m in part.methods if any(_needs(part, panel, m.key, needed) for panel in panels)]
-    bases = {method.baseline or part.baseline for method in methods}
-    kept = tuple(method for method in part.methods if method in methods or method.key in bases)
-    return [replace(part, panels=tuple(panels), methods=kept)] if panels else []
-
-
-def _needs(part: Curves, panel: Panel, key: str, needed: set[str]) -> bool:
-    return any(f"{key}{panel.suffix}{suffix}" in needed for suffix in part.measure.lines)
 
 
 READINGS = Readings(

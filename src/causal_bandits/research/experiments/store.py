@@ -152,7 +152,7 @@ class ChunkStore:
             path.write_bytes(content)
 
     def get(self, chunk: Chunk, warn: Callable[[str], None]) -> Done | None:
-        """A finished chunk, if it is there and whole; other files in its place are reported."""
+        """A finished chunk, if it is there and whole; other files in its place are reported and left alone."""
         paths = self._files.get(self._key(chunk), [])
         for path in paths:
             content = read_regular(path, LARGEST_CHUNK)
@@ -160,19 +160,8 @@ class ChunkStore:
                 seconds = pl.read_parquet_metadata(io.BytesIO(content))["seconds"]
                 return Done(pl.read_parquet(io.BytesIO(content)), float(seconds))
         for path in paths:
-            warn(f"{path} {_removed(path)}; that part is run again")
+            warn(f"{path} is corrupt; that part is run again")
         return None
-
-
-def _removed(path: Path) -> str:
-    """Remove a file that is corrupt; what is no file, or cannot be read, is left alone."""
-    if read_regular(path, LARGEST_CHUNK) is None:
-        return "is not a file that can be read"
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:
-        return "is corrupt and cannot be removed"
-    return "is corrupt"
 
 
 def safe_name(text: str) -> str:

@@ -64,11 +64,6 @@ def shared_estimates(tables: Ints, groups: Ints) -> Floats:
     return flat.reshape(tables.shape[:2])
 
 
-def own_estimates(tables: Ints) -> Floats:
-    """The sample mean for each data set and arm."""
-    return sample_mean(tables.reshape(-1, *tables.shape[2:])).reshape(tables.shape[:2])
-
-
 def decomposed_variance(seen: Seen, rows: Sequence[int]) -> Floats:
     """The variance that appendix A gives for every arm, within its group."""
     variance = np.empty(len(rows))
@@ -88,7 +83,8 @@ def errors_of(seen: Seen, rows: Sequence[int], data_sets: int, rng: np.random.Ge
     for start in range(0, data_sets, AT_ONCE):
         tables = draw_tables(seen.joint, rows, min(AT_ONCE, data_sets - start), rng)
         shared.append(shared_estimates(tables, seen.groups) - seen.means)
-        own.append(own_estimates(tables) - seen.means)
+        means = sample_mean(tables.reshape(-1, *tables.shape[2:]))
+        own.append(means.reshape(tables.shape[:2]) - seen.means)
     return np.concatenate(shared), np.concatenate(own)
 
 

@@ -18,10 +18,13 @@ from ...core.seeds import Seed, generator
 from ...errors import OptionError, brief, whole_number
 from ..worlds import DiscreteWorld
 
-Draw = Callable[[np.random.Generator], DiscreteWorld]
-"""Draws a world."""
+Draw = Callable[[np.random.Generator], DiscreteWorld | Floats | None]
+"""Draws a world; or only what an oracle needs of it, which is quicker: P(observed variables and reward | arm), (arms,
+levels of each variable, 2), or None if the problem is another one."""
 IMPOSSIBLE = -1e9
 """Logarithm of a probability of 0."""
+GROWTH = 1.2
+"""Worlds are also moved when rows have grown by this factor: equal ones keep equal weights, however wrong they are."""
 TRIES = 3000
 """Worlds that are drawn, at most, for each one with the problem that is played."""
 
@@ -120,11 +123,23 @@ def make_particle(problem: Problem, draw: Draw, values: Floats, rng: np.random.G
     tape = Tape(values, rng)
     world = draw(tape)
     tape.check()
-    if world.problem != problem:
+    if isinstance(world, DiscreteWorld):
+        world = law_of(world) if world.problem == problem else None
+    if world is None:
         return None
-    law = np.array([world.distribution(arm).ravel() for arm in problem.arms])
+    if not isinstance(world, np.ndarray) or len(world) != len(problem.arms):
+        raise OptionError(
+            f"the generator of worlds returned {brief(world)}; expected a discrete world, such as practice_world(...)"
+        )
+    law = world.reshape(len(world), -1)
     log_law = np.where(law > 0, np.log(np.maximum(law, 1e-300)), IMPOSSIBLE)
-    return Particle(tape.values[: tape.used], log_law, int(np.argmax(world.means)))
+    return Particle(tape.values[: tape.used], log_law, int(np.argmax(law[:, 1::2].sum(axis=1))))
+
+
+def law_of(world: DiscreteWorld) -> Floats:
+    """P(observed variables and reward | arm): (arms, levels of each variable, 2)."""
+    names = [*world.problem.observed_names, world.problem.target]
+    return np.array([world.distribution(arm, names) for arm in world.problem.arms])
 
 
 def prior_particles(problem: Problem, draw: Draw | None, count: int, seed: Seed) -> list[Particle]:
@@ -149,7 +164,7 @@ def moved(particle: Particle, problem: Problem, draw: Draw, counts: Floats, rng:
     size, values = len(particle.values), particle.values.copy()
     if size == 0:
         return particle
-    again = rng.random() < 0.3
+    again = rng.random() < 0.6
     if again:
         values[rng.integers(size)] = rng.random()
     else:
@@ -167,12 +182,14 @@ class BayesOracle:
     """An oracle: Thompson sampling with the generator of the worlds as its prior.
 
     It keeps worlds with weights proportional to the likelihood of all rows, draws one of them by weight, and plays its
-    best arm. When few worlds have most of the weight, it resamples all worlds by weight and moves each.
+    best arm. When few worlds have most of the weight, or rows have grown by a fifth, it resamples worlds by weight and
+    moves each.
 
     Args:
         problem: The problem; its reward is 0 or 1.
         draw: Draws a world from a Generator.
-        particles: Number of worlds, or worlds that `prior_particles` gave.
+        particles: Number of worlds to start with, or worlds that `prior_particles` gave.
+        kept: Number of worlds after resampling; as many as at the start by default.
         moves: Metropolis-Hastings steps of each world after resampling.
         seed: Seed or Generator of its draws.
     """
@@ -183,15 +200,18 @@ class BayesOracle:
         *,
         draw: Draw | None,
         particles: int | Sequence[Particle] = 64,
+        kept: int | None = None,
         moves: int = 2,
         seed: Seed = None,
     ) -> None:
         self.problem, self.rng, self.moves = problem, generator(seed), whole_number("moves", moves, 1)
         known = prior_particles(problem, draw, particles, self.rng) if isinstance(particles, int) else particles
         self.particles = list(known)
+        self.kept = len(known) if kept is None else whole_number("kept", kept, 2)
         self.draw = draw
         self.sizes = (*(variable.size for variable in problem.observed), 2)
         self.counts = np.zeros((len(problem.arms), math.prod(self.sizes)))
+        self.rows, self._due = 0, 20.0
         self.refreshes = 0
         """How often worlds were drawn again."""
         self._look()
@@ -226,16 +246,17 @@ class BayesOracle:
         self.counts[number, cell] += 1
         self._logs += self._laws[:, number, cell]
         weights = self.weights
-        if 1 / (weights**2).sum() < len(weights) / 2:
+        self.rows += 1
+        if 1 / (weights**2).sum() < self.kept / 2 or (self.rows >= self._due and len(weights) == self.kept):
             self._refresh(weights)
 
     def _refresh(self, weights: Floats) -> None:
         """Draw worlds again by weight, evenly, and move them."""
         assert self.draw is not None
         self.refreshes += 1
-        count = len(weights)
-        chosen = np.searchsorted(np.cumsum(weights), (np.arange(count) + self.rng.random()) / count)
-        kept = [self.particles[min(int(place), count - 1)] for place in chosen]
+        self._due = GROWTH * self.rows
+        chosen = np.searchsorted(np.cumsum(weights), (np.arange(self.kept) + self.rng.random()) / self.kept)
+        kept = [self.particles[min(int(place), len(weights) - 1)] for place in chosen]
         for _ in range(self.moves):
             kept = [moved(particle, self.problem, self.draw, self.counts, self.rng) for particle in kept]
         self.particles = kept

@@ -103,13 +103,18 @@ class Nudge:
 
     def apply(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """The table (levels last) after the nudge."""
-        above = table[..., ::-1].cumsum(axis=-1)[..., -2::-1].clip(0.0, 1.0)  # P(level >= 1), P(level >= 2), ...
-        odds = np.exp(self.log_odds)
-        shifted = above * odds / (1 - above + above * odds)
-        edges = np.ones_like(table[..., :1])
-        chain = np.concatenate([edges, shifted, 0 * edges], axis=-1)
-        chances: NDArray[np.float64] = chain[..., :-1] - chain[..., 1:]
-        return chances
+        return nudged(table, self.log_odds)
+
+
+def nudged(table: Floats, log_odds: float | Floats) -> Floats:
+    """The table (levels last) after a nudge, or after each of several that broadcast against it."""
+    above = table[..., ::-1].cumsum(axis=-1)[..., -2::-1].clip(0.0, 1.0)  # P(level >= 1), P(level >= 2), ...
+    odds = np.exp(log_odds)
+    shifted = above * odds / (1 - above + above * odds)
+    edges = np.ones((*shifted.shape[:-1], 1))
+    chain = np.concatenate([edges, shifted, 0 * edges], axis=-1)
+    chances: Floats = chain[..., :-1] - chain[..., 1:]
+    return chances
 
 
 Effect = Mapping[str, Level | Mechanism | Nudge]

@@ -42,7 +42,7 @@ def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> D
 
 def random_targets(graph: MixedGraph, rng: np.random.Generator) -> dict[str, list[int]]:
     """A target value for each parent of each variable: its parents in the graph, then the coins it shares."""
-    return {name: rng.integers(2, size=len(_parents(graph, name))).tolist() for name in graph.nodes}
+    return {name: rng.integers(2, size=len(parents_and_coins(graph, name))).tolist() for name in graph.nodes}
 
 
 def counting_world(
@@ -51,21 +51,23 @@ def counting_world(
     """The world with these target values; cycles converge from `start`."""
     return DiscreteSCM(
         variables=dict.fromkeys(graph.nodes, 2),
-        mechanisms={name: _counting(_parents(graph, name), wanted[name]) for name in graph.nodes},
+        mechanisms={name: _counting(parents_and_coins(graph, name), wanted[name]) for name in graph.nodes},
         interventions={f"I_{name}": perfect(name) for name in graph.nodes if name != target},
         target=target,
-        noise={_coin(arc): [0.5, 0.5] for arc in graph.bidirected},
+        noise={coin_of(arc): [0.5, 0.5] for arc in graph.bidirected},
         cycles="unique" if start is None else "iterate",
         start=start,
     )
 
 
-def _coin(arc: tuple[str, str]) -> str:
+def coin_of(arc: tuple[str, str]) -> str:
+    """The name of the coin behind a bidirected edge."""
     return f"U({arc[0]},{arc[1]})"
 
 
-def _parents(graph: MixedGraph, name: str) -> list[str]:
-    return [*graph.parents(name), *(_coin(arc) for arc in graph.bidirected if name in arc)]
+def parents_and_coins(graph: MixedGraph, name: str) -> list[str]:
+    """The parents of a variable in the graph, then the coins it shares."""
+    return [*graph.parents(name), *(coin_of(arc) for arc in graph.bidirected if name in arc)]
 
 
 def _counting(parents: list[str], wanted: list[int]) -> Mechanism:

@@ -21,11 +21,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ...core.compiled import Floats, Ints
-from ...core.problem import Level
+from ...core.problem import Level, Problem
 from ...core.seeds import Seed, generator
 from ...errors import OptionError
 from .discrete_scm import DiscreteSCM
-from .mechanisms import Effect, Mechanism, Nudge
+from .mechanisms import Effect, Mechanism, Nudge, nudged
 from .world import StructurelessWorld
 
 Kind = Literal["mediated", "direct", "intent", "intent-direct", "none", "noise"]
@@ -88,19 +88,55 @@ def practice_world(
     arms = int(rng.choice(list(LEVERS))) if arms is None else arms
     if arms not in LEVERS or not 0 < rate <= 0.5:
         raise OptionError(f"arms={arms!r}, rate={rate!r}; expected 3, 6, 12, 30 or 81 arms and a rate up to 0.5")
+    drawn = draw_practice(kind, rate, arms, rng)
+    assert drawn is not None
+    funnel, shifts, means = drawn
+    world = _scm(funnel, shifts, kind == "noise", rng)
+    return world if means is None else StructurelessWorld(world, means)
+
+
+class Practice(NamedTuple):
+    """What is drawn of a world."""
+
+    funnel: Funnel
+    shifts: list[Floats]
+    """Of each lever: (levels, stages + 1), in log-odds."""
+    means: Floats | None
+    """(arms,): of a reward that depends on the arm alone."""
+
+    def law(self) -> Floats:
+        """(arms, levels of each stage, 2): P(stages, reward | arm)."""
+        law = funnel_law(self.funnel, _arm_shifts(self.shifts))
+        if self.means is None:
+            return law
+        means = self.means.reshape(-1, *(1,) * (law.ndim - 2))
+        stages = law.sum(axis=-1)
+        return np.stack([stages * (1 - means), stages * means], axis=-1)
+
+
+def draw_practice(
+    kind: Kind, rate: float, arms: int, rng: np.random.Generator, wanted: Problem | None = None
+) -> Practice | None:
+    """Draw until the best arm can have the lift; None for another problem than the one that is wanted."""
     while True:
         funnel = _draw_funnel(rate, kind.startswith("intent"), rng)
         levels = LEVERS[arms][rng.integers(len(LEVERS[arms]))]
         shifts = [_draw_shifts(size, len(funnel.stages), kind.endswith("direct"), rng) for size in levels]
+        if wanted is not None and not _has_problem(funnel, shifts, wanted):
+            return None
         lift = rng.uniform(*LIFT)
         scale = scale_of_lift(funnel, _arm_shifts(shifts), rate, lift)
-        if scale is not None:
-            world = _scm(funnel, shifts, scale, kind == "noise", rng)
-            if kind != "none":
-                return world
-            means = _separate_means(world, rate, lift, rng)
-            if means is not None:
-                return StructurelessWorld(world, means)
+        means = _separate_means(levels, rate, lift, rng) if scale is not None and kind == "none" else None
+        if scale is not None and (means is not None or kind != "none"):
+            return Practice(funnel, [scale * shift for shift in shifts], means)
+
+
+def _has_problem(funnel: Funnel, shifts: list[Floats], wanted: Problem) -> bool:
+    """Whether stages, their levels and what each lever acts on are those of a problem."""
+    names = (*STAGES[: len(funnel.stages)], "purchase")
+    targets = [tuple(name for name, by in zip(names, shift.T, strict=True) if by.any()) for shift in shifts]
+    sizes = [variable.size for variable in wanted.observed]
+    return sizes == [stage.shape[-1] for stage in funnel.stages] and targets == [acted for _, acted in wanted.targets]
 
 
 def _draw_funnel(rate: float, intent: bool, rng: np.random.Generator) -> Funnel:
@@ -136,8 +172,12 @@ def stage_table(reached: Floats, lean: Floats, gated: bool, levels: int, spacing
     if gated:
         passed[..., 0] = 0.0
     weight = reached * passed / (reached * passed).sum()
-    constant = solve(lambda constant: float((weight * _logistic(lean + constant)).sum()) - rate, -30.0, 30.0)
-    above = [passed * _logistic(lean + (constant or 0.0) - spacing * place) for place in range(levels - 1)]
+    if np.count_nonzero(weight) == 1:  # the solution, without a search
+        constant = math.log(rate / (1 - rate)) - float(lean[weight > 0][0])
+    else:
+        missing = lambda constant: float((weight * _logistic(lean + constant)).sum()) - rate  # noqa: E731
+        constant = solve(missing, -30.0, 30.0) or 0.0
+    above = [passed * _logistic(lean + constant - spacing * place) for place in range(levels - 1)]
     edges = np.stack([np.ones_like(weight), *above, np.zeros_like(weight)], axis=-1)
     table: Floats = -np.diff(edges, axis=-1)
     return table
@@ -187,13 +227,25 @@ def _arm_shifts(shifts: list[Floats]) -> Floats:
     return total
 
 
+def funnel_law(funnel: Funnel, shifts: Floats) -> Floats:
+    """(arms, levels of each stage, 2): P(stages, reward | arm), given the shifts of arms, (arms, stages + 1)."""
+    arms, intents = len(shifts), len(funnel.intent)
+    by = shifts[:, :, None, None, None]
+    joint = np.tile(funnel.intent, arms)
+    for place, stage in enumerate(funnel.stages):
+        joint = with_stage(joint, nudged(stage, by[:, place]).reshape(-1, *stage.shape[1:]))
+    joint = joint.reshape(len(joint), *(joint.shape[1:] or (1,)))
+    reward = nudged(funnel.reward, by[:, -1, None])
+    shape = [1] * (joint.ndim - 2) + list(funnel.reward.shape[2:])
+    if funnel.early is not None:
+        shape[funnel.early] = funnel.reward.shape[1]
+    law = joint[..., None] * reward.reshape(-1, *shape)
+    return np.asarray(law.reshape(arms, intents, *law.shape[1:]).sum(axis=1))
+
+
 def funnel_rate(funnel: Funnel, shift: Floats) -> float:
     """The reward rate of an arm."""
-    joint = funnel.intent
-    for stage, log_odds in zip(funnel.stages, shift, strict=False):
-        joint = with_stage(joint, Nudge(log_odds).apply(stage))
-    reward = Nudge(shift[-1]).apply(funnel.reward)
-    return float((before_reward(joint, funnel.early) * reward[..., 1]).sum())
+    return float(funnel_law(funnel, shift[None])[..., 1].sum())
 
 
 def scale_of_lift(funnel: Funnel, arms: Floats, rate: float, lift: float) -> float | None:
@@ -201,12 +253,13 @@ def scale_of_lift(funnel: Funnel, arms: Floats, rate: float, lift: float) -> flo
     shifts = np.unique(arms, axis=0)
 
     def too_much(scale: float) -> float:
-        return max(funnel_rate(funnel, scale * shift) for shift in shifts) / rate - 1 - lift
+        rates = funnel_law(funnel, scale * shifts)[..., 1].reshape(len(shifts), -1).sum(axis=1)
+        return float(rates.max()) / rate - 1 - lift
 
     return solve(too_much, 0.0, LARGEST)
 
 
-def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: np.random.Generator) -> DiscreteSCM:
+def _scm(funnel: Funnel, shifts: list[Floats], noise: bool, rng: np.random.Generator) -> DiscreteSCM:
     hidden = len(funnel.intent) > 1
     names = STAGES[: len(funnel.stages)]
     targets = (*names, "purchase")
@@ -214,7 +267,7 @@ def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: n
     variables = {name: stage.shape[-1] for name, stage in zip(names, funnel.stages, strict=True)}
     levers: dict[str, dict[Level, Effect]] = {}
     for number, shift in enumerate(shifts, 1):
-        rows = [zip(targets, row, strict=True) for row in scale * shift]
+        rows = [zip(targets, row, strict=True) for row in shift]
         levers[f"lever{number}"] = {
             level: {name: Nudge(by) for name, by in row if by} for level, row in enumerate(rows)
         }
@@ -238,9 +291,9 @@ def funnel_mechanisms(funnel: Funnel, names: Sequence[str]) -> dict[str, Mechani
     return mechanisms
 
 
-def _separate_means(world: DiscreteSCM, rate: float, lift: float, rng: np.random.Generator) -> Floats | None:
+def _separate_means(levels: Sequence[int], rate: float, lift: float, rng: np.random.Generator) -> Floats | None:
     """Means by arm alone: log-odds from lever effects and from the arm itself, the share of each at random."""
-    codes: Ints = world.problem.arm_codes
+    codes: Ints = np.indices(levels).reshape(len(levels), -1).T
     effects = sum(
         np.append(0.0, rng.normal(size=codes[:, lever].max()))[codes[:, lever]] for lever in range(codes.shape[1])
     )

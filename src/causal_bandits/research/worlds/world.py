@@ -14,7 +14,8 @@ from ...core.graphs import MixedGraph, separates, separating_sets
 from ...core.graphs.separation import Criterion
 from ...core.problem import Arm, Level, Problem
 from ...core.seeds import Seed, check_generator, generator
-from ...errors import UnknownVariableError, WorldError, brief, listing, whole_number
+from ...core.validation import are_names
+from ...errors import OptionError, UnknownVariableError, WorldError, brief, listing, whole_number
 from ..limits import Limits, limits_of
 from .sampler import fill
 
@@ -141,8 +142,8 @@ class DiscreteWorld(SimulatedWorld):
     """A simulated bandit with discrete variables and a reward of 0 or 1."""
 
     numbers = int
-    draw: Callable[[np.random.Generator], "DiscreteWorld"] | None = None
-    """Draws worlds like this one, if known: the prior of a Bayes oracle."""
+    draw: Callable[[np.random.Generator], "DiscreteWorld | Floats | None"] | None = None
+    """Draws worlds like this one, or their laws, if known: the prior of a Bayes oracle."""
 
     def room(self, count: int) -> tuple[Ints, Ints]:
         """Arrays for what this many pulls will show: the observed variables, and the rewards."""
@@ -188,6 +189,8 @@ class DiscreteWorld(SimulatedWorld):
         """
         if self.problem.segments:
             raise WorldError("limits are of a world without segments; ask for those of each segment's world")
+        if separating is not None and not isinstance(separating, str) and not are_names(separating):
+            raise OptionError(f"separating={brief(separating)}; expected a list of names")
         given = (separating,) if isinstance(separating, str) else separating
         names = self.separating_set() if given is None else tuple(given)
         names = self.problem.observed_names if names is None else names

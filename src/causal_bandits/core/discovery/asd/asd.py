@@ -17,8 +17,7 @@ from ...data import CountTables, History, TableLayout
 from ...independence.pairs import JointCounts
 from ...problem import Problem
 from ...validation import check_fields
-from ..base import Findings, check_alpha
-from ..declared import Declared
+from ..base import Discovery, Findings, check_alpha
 from ..tiers import TARGETS
 from .asp import Asp
 from .background import Background, split_edge
@@ -34,7 +33,7 @@ Engine = Literal["auto", "enumeration", "asp"]
 
 
 @dataclass(frozen=True)
-class ASD(Declared):
+class ASD(Discovery):
     """Accept S when its separation of every lever from the reward has positive confidence.
 
     Each lever is tested given S and the other levers. For all levers together this is the same as testing them without
@@ -102,8 +101,7 @@ class ASD(Declared):
             raise OptionError(f"history={brief(history)}; expected a History")
         best = whole_number("best", best, 0, 1000)
         layout = TableLayout.of(history.problem, len(history.problem.observed))
-        tables = layout.empty()
-        history.count_into(tables)
+        tables = history.tables(layout.max_size)
         system = len(history.problem.observed) + 1
         pairs = [(a, b) for a in range(system) for b in range(system) if a != b]
         groups = [

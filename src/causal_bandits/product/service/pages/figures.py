@@ -57,8 +57,8 @@ def best(view: View, segment: int) -> Markup:
     """The probability of each arm to be the best one, of its segment where there are some, over time."""
     course, by_arm = view.chances, colors(view)
     series = [
-        Series(name_of(view, arm), by_arm[arm], [row[place] for row in course["chances"]])
-        for place, arm in enumerate(course["arms"])
+        Series(name_of(view, arm), by_arm[arm], [row[index] for row in course["chances"]])
+        for index, arm in enumerate(course["arms"])
         if view.problem.arm_segments[arm] == segment
     ]
     if not view.times or not any(value is not None for each in series for value in each.values):
@@ -179,8 +179,8 @@ def drawing(found: Funnel, problem: Problem, unit: Unit) -> dict[str, Any]:
     """The funnel at a glance: an edge is as thick as its strongest step, and broken where none is clear."""
     levers, mediators = found.levers[:MOST_BOXES], found.mediators[:MOST_BOXES]
     tall = max(len(levers), len(mediators), 1)
-    left = {name: (tall - len(levers)) / 2 + place for place, name in enumerate(levers)}
-    middle = {name: (tall - len(mediators)) / 2 + place for place, name in enumerate(mediators)}
+    left = {name: (tall - len(levers)) / 2 + index for index, name in enumerate(levers)}
+    middle = {name: (tall - len(mediators)) / 2 + index for index, name in enumerate(mediators)}
     first = [(left[a], middle[b], _strongest(found.to_mediators, a, b)) for a in levers for b in mediators]
     second = [(middle[b], (tall - 1) / 2, _strongest(found.mediators_to_reward, b, found.reward)) for b in mediators]
     notes = {name: _strongest(found.levers_to_reward, name, found.reward) for name in levers}

@@ -1,21 +1,39 @@
-"""A study as pages show it: names of arms, one plain sentence, and what is kept until the study changes.
+"""A study as pages show it: names of arms, fields of forms, templates, and what is kept until the study changes.
 
 What is known today is read again after every event. Its history is a replay of all rows; where that takes long it
 is made again only when there are enough new rows for it to look different.
 """
 
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....core.problem import Level, Problem, setting_words
+import jinja2
+
+from ....core.markup import (
+    Markup,
+    braces,
+    breaks,
+    chance_words,
+    in_path,
+    number,
+    printable,
+    through_words,
+    weight_words,
+)
+from ....core.problem import Level, Problem, Variable, setting_words
+from ....core.serialization import to_json
 from ....errors import CausalBanditsError
+from ....reporting import charts
 from ....reporting.answers import LONGEST_ARM
-from ....reporting.axes import interval_of
+from ....reporting.axes import RATE, interval_of
 from ....reporting.courses import (
     ChanceCourse,
     EvidenceCourse,
@@ -24,6 +42,7 @@ from ....reporting.courses import (
     with_newest_evidence,
 )
 from ....reporting.described import StudyDescription, in_display_names
+from ....reporting.sheets import evidence_of, pending_words, state_of
 from ....reporting.study_page import best_arms
 from ....reporting.text import short
 from ...studies import TRANSACTIONAL, Study
@@ -52,6 +71,79 @@ def segment_name(problem: Problem, settings: Mapping[str, Any]) -> str:
     """The segment of an arm; empty if there is none."""
     found = (name for name in settings if name in problem.segments)
     return short(", ".join(setting_words(name, settings[name], problem.names) for name in found))
+
+
+# Fields of forms that name arms: one for each lever and segment, where an empty one stands for any level
+
+
+MOST_OPTIONS = 100
+"""Levels of a lever in a list; one with more has a field to type in."""
+LEVER = "lever "
+"""How the field of a lever begins."""
+
+Given = Mapping[str, str]
+
+
+def choices(problem: Problem) -> list[tuple[Variable, list[tuple[str, str]]]]:
+    """Every lever and segment with the names of its levels by their values; none for a field to type in."""
+    return [
+        (variable, [(str(level), problem.name_of(variable.name, level)) for level in variable.levels])
+        if variable.size <= MOST_OPTIONS
+        else (variable, [])
+        for variable in problem.interventions
+    ]
+
+
+def pattern_of(problem: Problem, given: Given) -> dict[str, Any]:
+    """The arms that the fields name."""
+    found: dict[str, Any] = {}
+    for variable in problem.interventions:
+        text = given.get(LEVER + variable.name, "")
+        found[variable.name] = variable.levels[variable.code(text)] if text else ...
+    return found
+
+
+# Templates; everything that is put into them is escaped
+
+
+HERE = Path(__file__).parent.parent
+STATIC = HERE / "static"
+
+
+def progress(share: float) -> Markup:
+    """A bar that fills up."""
+    return charts.bars([(share, "own"), (1 - share, "rest")], f"{share:.0%}")
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates, with escaping everywhere and no names that are not given."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        {each.__name__: each for each in (in_path, printable, short, braces, breaks, progress, number)},
+        rate=RATE.show,
+        key=charts.key,
+        pending=pending_words,
+        through=through_words,
+        chance=chance_words,
+        weight=weight_words,
+        state=state_of,
+        evidence=evidence_of,
+        json=to_json,
+    )
+    made.globals.update(infinity=math.inf, arm_name=arm_name, problem_segment=segment_name)
+    return made
+
+
+def render(template: str, /, **values: Any) -> str:
+    """One page; control characters in names are spelled out wherever they are, in tooltips too."""
+    return printable(environment().get_template(template).render(**values), keep="\n\t")
 
 
 # What is kept
@@ -117,18 +209,13 @@ class Views:
         if kept is None or not is_large(kept.view):
             if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) < LARGE:
                 return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
-            kept = self._first_of(key, study, mark)
+            with self._one_at_a_time:  # whoever looks waits, those who ask for decisions do not
+                kept = self.kept(key)
+                if kept is None or kept.view.mark != mark:
+                    kept = _made(study, _copied(study), mark, kept, draws_chances=False)._replace(rows=0, again=0.0)
+                    self._keep(key, kept)
         self._make_soon(key, study, kept)
         return kept.view._replace(is_newest=False)
-
-    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> _Kept:
-        """The first view of a large study: whoever looks waits, those who ask for decisions do not."""
-        with self._one_at_a_time:
-            kept = self.kept(key)
-            if kept is None or kept.view.mark != mark:
-                kept = _made(study, _copied(study), mark, kept, draws_chances=False)._replace(rows=0, again=0.0)
-                self._keep(key, kept)
-            return kept
 
     def kept(self, key: tuple[str, datetime]) -> _Kept | None:
         """What was seen last, old or not."""
@@ -164,7 +251,7 @@ class Views:
 
 
 def _copied(study: Study) -> StudyState:
-    """A copy of the state, so that nobody waits while a view is made from it."""
+    """A copy of the state, so that nobody who asks waits while a view is made from it."""
     return study._session.read(lambda state: restore(state.settings, pack(state)))
 
 

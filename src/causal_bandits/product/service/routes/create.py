@@ -16,7 +16,7 @@ from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError, OptionError, brief
 from ...options import FLAG, Option, StudyOptions, options_of
 from ...studies.settings import checked_name, make_settings
-from ..pages.fields import Given
+from ..pages.views import Given
 from ..responses import registry_of
 from .manage import form_in
 from .pages import page

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import Header, Query
 from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,38 +16,25 @@ from ....core.data.table_files import neutral
 from ....errors import ConflictError, OptionError, UnknownVariableError, brief, listing
 from ...studies import Decision, DecisionRow, Study
 from ...studies.decisions import OWN
-from ..bodies import Ask, Correction, Exclusion, Expiry, KeyedOutcome, Outcome, Rows, Which
+from ..bodies import Ask, KeyedOutcome, Outcome, Rows
 from ..gate import RefusedError
 from ..problems import KeyReusedError
 from ..responses import (
     ClosingResponse,
-    Corrected,
-    DecisionIds,
     DecisionPage,
-    Expired,
     Id,
-    Imported,
-    Propensity,
-    Recorded,
     StudyName,
-    Told,
     answer,
     answers,
-    check_parameters,
-    errors_of,
     look,
     look_as,
     measures_of,
     registry_of,
+    study_router,
 )
 from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
-router = APIRouter(
-    prefix="/api/v1/studies/{name}",
-    tags=["decisions"],
-    responses=errors_of(404),
-    dependencies=[Depends(check_parameters)],
-)
+router = study_router(tags=["decisions"])
 
 
 def in_utf8(text: str | None) -> str | None:
@@ -79,7 +66,7 @@ def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Respon
     return answer(found, 201)
 
 
-@router.patch("/decisions/{id}", **answers(Recorded, 404, 409))
+@router.patch("/decisions/{id}", **answers(int, 404, 409, field="id"))
 def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
     """Record the outcome of a decision, whole or in part; repeating it changes nothing."""
     registry_of(request).act(
@@ -89,7 +76,7 @@ def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Respon
     return answer({"id": number})
 
 
-@router.patch("/decisions", **answers(Recorded, 404, 409))
+@router.patch("/decisions", **answers(int, 404, 409, field="id"))
 def tell_key(request: Request, name: StudyName, body: KeyedOutcome) -> Response:
     """Record the outcome of a decision by its key, whole or in part; repeating it changes nothing."""
 
@@ -102,46 +89,11 @@ def tell_key(request: Request, name: StudyName, body: KeyedOutcome) -> Response:
     return answer({"id": number})
 
 
-@router.post("/corrections", **answers(Corrected, 404, 409))
-def correct(request: Request, name: StudyName, body: Correction) -> Response:
-    """Replace recorded values of a decision; all results use the new values."""
-    told = {"mediators": body.mediators, "reward": body.reward, "reason": body.reason}
-    changed = registry_of(request).act(name, lambda study: study.correct(body.id, key=body.key, **told))
-    return answer({"changed": changed})
-
-
-@router.post("/exclusions", **answers(DecisionIds, 404, 409))
-def exclude(request: Request, name: StudyName, body: Exclusion) -> Response:
-    """Exclude decisions from all results, until they are included again."""
-    found = registry_of(request).act(
-        name, lambda study: study.exclude(body.ids, reason=body.reason, **_conditions(body))
-    )
-    return answer({"ids": found})
-
-
-@router.post("/inclusions", **answers(DecisionIds, 404, 409))
-def include(request: Request, name: StudyName, body: Which) -> Response:
-    """Count excluded decisions again."""
-    return answer({"ids": registry_of(request).act(name, lambda study: study.include(body.ids, **_conditions(body)))})
-
-
-def _conditions(body: Which) -> dict[str, Any]:
-    arm = None if body.arm is None else {lever: ... if level is None else level for lever, level in body.arm.items()}
-    given = {"since": body.since, "until": body.until, "segment": body.segment, "key_prefix": body.key_prefix}
-    return {**given, "arm": arm}
-
-
-@router.post("/decisions/{id}/abandon", **answers(Recorded, 404, 409))
+@router.post("/decisions/{id}/abandon", **answers(int, 404, 409, field="id"))
 def abandon(request: Request, name: StudyName, number: Id) -> Response:
     """Close a decision that will never get an outcome."""
     registry_of(request).act(name, lambda study: study.abandon(number))
     return answer({"id": number})
-
-
-@router.post("/expire", **answers(Expired, 404, 409))
-def expire(request: Request, name: StudyName, body: Expiry) -> Response:
-    """Close open decisions above a given age."""
-    return answer({"expired": registry_of(request).act(name, lambda study: study.expire(body.older_than))})
 
 
 BATCH: dict[str, Any] = {
@@ -166,7 +118,7 @@ BATCH: dict[str, Any] = {
 }
 
 
-@router.post("/outcomes", **answers(Told, 404, 409, 413), openapi_extra=BATCH)
+@router.post("/outcomes", **answers(int, 404, 409, 413, field="told"), openapi_extra=BATCH)
 async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Query()] = False) -> Response:
     """Record many outcomes, all or none: rows with an id or a key as a JSON array or as NDJSON, or a table.
 
@@ -212,7 +164,7 @@ IMPORT: dict[str, Any] = {
 }
 
 
-@router.post("/imports", **answers(Imported, 404, 409, 413), openapi_extra=IMPORT)
+@router.post("/imports", **answers(int, 404, 409, 413, field="imported"), openapi_extra=IMPORT)
 async def import_rows(request: Request, name: StudyName, key: Key = None) -> Response:
     """Import logged rows as prior data: rows or columns as JSON, or rows as NDJSON; all or none."""
     content = await request.body()
@@ -266,12 +218,6 @@ def decisions(
 def decision(request: Request, name: StudyName, number: Id) -> Response:
     """One decision with its outcome so far."""
     return look(request, name, lambda study: study.decision(number))
-
-
-@router.get("/decisions/{id}/propensity", **answers(Propensity, 404))
-def propensity(request: Request, name: StudyName, number: Id) -> Response:
-    """The probability with which the arm of a decision was chosen."""
-    return look(request, name, lambda study: {"id": number, "propensity": study.propensity(number)})
 
 
 # Exports: written to the disk first, so that a slow client keeps no large answer in memory

@@ -30,8 +30,7 @@ from ...studies.history import read_time
 from ...studies.state import StudyState
 from ..gate import MOST_FIELDS
 from ..pages import figures
-from ..pages.fields import Given, choices, pattern_of
-from ..pages.views import View, arm_name, segment_name
+from ..pages.views import Given, View, arm_name, choices, pattern_of, segment_name
 from ..responses import StudyName, look_as, registry_of
 from .pages import common, page, views_of
 

@@ -25,9 +25,7 @@ from ...studies import DecisionRow, Study
 from ...studies.history import STATUSES, decision_row, select_decisions
 from ...studies.state import StudyState
 from ..pages import figures, views
-from ..pages.fields import LEVER, Given, choices, pattern_of
-from ..pages.views import View, Views
-from ..rendering import STATIC, render
+from ..pages.views import LEVER, STATIC, Given, View, Views, choices, pattern_of, render
 from ..responses import Id, StudyName, registry_of, unless_known
 
 router = APIRouter(include_in_schema=False)
@@ -115,7 +113,7 @@ def _waits(study: Study) -> dict[str, Any]:
 @router.get("/")
 def studies(request: Request) -> Response:
     """All studies."""
-    return page(request, "studies.html", lines=_listed(request), place=registry_of(request).place)
+    return page(request, "studies.html", lines=_listed(request), address=registry_of(request).address)
 
 
 def _listed(request: Request) -> list[dict[str, Any]]:

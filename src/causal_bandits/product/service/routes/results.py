@@ -2,9 +2,10 @@
 
 import inspect
 import json
+from enum import Enum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +14,8 @@ from ....core.policies.arms import arm_numbers
 from ....core.policies.posterior import MOST_DRAWS
 from ....errors import OptionError, brief
 from ...studies import Evaluation, Study
-from ..reads import READS, Read
+from ..bodies import body_of
+from ..operations import OPERATIONS, SPELLED, Operation
 from ..responses import (
     Drifts,
     Id,
@@ -22,19 +24,13 @@ from ..responses import (
     StudyName,
     answer,
     answers,
-    check_parameters,
-    errors_of,
     look,
     registry_of,
+    study_router,
 )
 from .studies import pattern_in
 
-router = APIRouter(
-    prefix="/api/v1/studies/{name}",
-    tags=["results"],
-    responses=errors_of(404),
-    dependencies=[Depends(check_parameters)],
-)
+router = study_router()
 
 
 def segment_in(text: str | None) -> dict[str, Any] | None:
@@ -71,43 +67,50 @@ PARAMETERS: dict[str, Any] = {
     "after": Annotated[int, Query(ge=0, description="Start after this event.")],
     "limit": Annotated[int, Query(ge=1, le=10_000)],
 }
-"""The arguments of the methods in `READS`."""
+"""The arguments of methods that a query has."""
 
 
-def add_read(name: str, read: Read) -> None:
+def add_route(name: str, operation: Operation) -> None:
     """Add the route of a method or property of `Study`."""
     of = getattr(Study, name)
-    is_property = isinstance(of, property)
+    path, is_read = operation.path, operation.method == "GET"
+    own = [] if isinstance(of, property) else [*inspect.signature(of).parameters.values()][1:]
+    in_body = [] if is_read else [each for each in own if f"{{{each.name}}}" not in path]
+    names = {SPELLED.get(each.name, each.name): each.name for each in in_body}
 
     def endpoint(request: Request, **given: Any) -> Response:
-        study_name = given.pop("name")
+        study_name, body = given.pop("name"), given.pop("body", None)
+        given |= {argument: getattr(body, field) for field, argument in names.items()}
 
         def work(study: Study) -> Any:
-            return getattr(study, name) if is_property else getattr(study, name)(**given)
+            found = getattr(study, name) if isinstance(of, property) else getattr(study, name)(**given)
+            return found if operation.field is None else {operation.field: found}
 
-        if read.has_tag:
+        if is_read and operation.has_tag:
             return look(request, study_name, work)
-        return answer(registry_of(request).look(study_name, work))
+        registry = registry_of(request)
+        return answer((registry.look if is_read else registry.act)(study_name, work))
 
-    own = [] if is_property else [*inspect.signature(of).parameters.values()][1:]
-    parameters = [
-        inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for each, default, annotation in (
-            ("request", inspect.Parameter.empty, Request),
-            ("name", inspect.Parameter.empty, StudyName),
-            *((each.name, each.default, PARAMETERS[each.name]) for each in own),
-        )
-    ]
-    vars(endpoint)["__signature__"] = inspect.Signature(parameters, return_annotation=Response)
+    parameters = [("request", Request, inspect.Parameter.empty), ("name", StudyName, inspect.Parameter.empty)]
+    parameters += [(each.name, PARAMETERS[each.name], each.default) for each in own if each not in in_body]
+    parameters += [("body", body_of(name, operation, in_body), inspect.Parameter.empty)] if in_body else []
+    vars(endpoint)["__signature__"] = inspect.Signature(
+        [
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for each, annotation, default in parameters
+        ]
+    )
     endpoint.__name__, endpoint.__doc__ = name, of.__doc__
-    router.get(read.path.replace("{decision}", "{id}"), **answers(read.kind, 404))(endpoint)
+    about = answers(operation.answer, *((404,) if is_read else (404, 409)), field=operation.field)
+    tags: list[str | Enum] = ["results" if is_read else "studies"]
+    router.add_api_route(path.replace("{decision}", "{id}"), endpoint, methods=[operation.method], tags=tags, **about)
 
 
-for _name, _read in READS.items():
-    add_read(_name, _read)
+for _name, _operation in OPERATIONS.items():
+    add_route(_name, _operation)
 
 
-@router.get("/posterior", **answers(PosteriorDraws, 404))
+@router.get("/posterior", tags=["results"], **answers(PosteriorDraws, 404))
 def posterior(
     request: Request, name: StudyName, n: Annotated[int, Query(ge=1, le=MOST_DRAWS, description="Draws.")] = 1000
 ) -> Response:
@@ -121,7 +124,7 @@ def posterior(
     return look(request, name, work)
 
 
-@router.get("/drift", **answers(Drifts, 404))
+@router.get("/drift", tags=["results"], **answers(Drifts, 404))
 def drift(request: Request, name: StudyName) -> Response:
     """Whether the sets in use still hold on recent rows."""
 
@@ -136,7 +139,7 @@ def drift(request: Request, name: StudyName) -> Response:
     return look(request, name, work)
 
 
-@router.get("/evaluation", **answers(Evaluation, 404))
+@router.get("/evaluation", tags=["results"], **answers(Evaluation, 404))
 def evaluation(
     request: Request,
     name: StudyName,
@@ -149,8 +152,8 @@ def evaluation(
     ],
     share: Annotated[list[float], Query(description="The share of each arm; equal by default.")] = [],  # noqa: B006
     method: Annotated[
-        str | None, Query(description="doubly-robust or direct; chosen automatically by default.")
-    ] = None,
+        str, Query(description="direct (each arm's own decisions) or doubly-robust (by propensities).")
+    ] = "direct",
     level: Level = 0.95,
     draws: Annotated[int, Query(ge=1)] = 200,
 ) -> Response:

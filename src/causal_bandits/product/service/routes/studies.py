@@ -12,10 +12,10 @@ from starlette.responses import Response, StreamingResponse
 from ....core.markup import in_path
 from ....core.problem import Arm, Problem
 from ....errors import OptionError, UnknownArmError, brief
-from ...studies import Annotation, Final, Staleness, Study, StudyInfo, StudySettings, parse_pattern
-from ..bodies import ArmState, NewAnnotation, NewArm, NewLevel, NewStudy
+from ...studies import Final, Study, StudyInfo, StudySettings, parse_pattern
+from ..bodies import ArmState, NewArm, NewStudy
 from ..gate import name_in
-from ..responses import Arms, ClosingResponse, StudyName, answer, answers, check_parameters, errors_of, registry_of
+from ..responses import ClosingResponse, StudyName, answer, answers, check_parameters, errors_of, registry_of
 from ..watching import Watch
 
 router = APIRouter(
@@ -47,12 +47,6 @@ def create(request: Request, body: NewStudy) -> Response:
 def studies(request: Request) -> Response:
     """List all studies, the oldest first."""
     return answer(registry_of(request).list())
-
-
-@router.post("/{name}/publish", **answers(Staleness, 404))
-def publish(request: Request, name: StudyName) -> Response:
-    """High-throughput mode: count all waiting rows now, instead of a moment later."""
-    return answer(registry_of(request).act(name, lambda study: study.publish()))
 
 
 @router.post("/{name}/finish", **answers(Final, 404, 409))
@@ -96,7 +90,7 @@ def pattern_in(problem: Problem, text: str) -> dict[str, Any]:
     return {name: ... if level is None else level for name, level in found.items()}
 
 
-@router.put("/{name}/arms/{arm}/state", **answers(Arms, 404, 409))
+@router.put("/{name}/arms/{arm}/state", **answers(list[Arm], 404, 409, field="arms"))
 def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Response:
     """Allow, forbid or retire an arm, or all that match; returns the arms that changed."""
 
@@ -107,17 +101,11 @@ def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Res
     return answer({"arms": registry_of(request).act(name, work)})
 
 
-@router.post("/{name}/arms", **answers(Arms, 404, 409))
+@router.post("/{name}/arms", **answers(list[Arm], 404, 409, field="arms"))
 def add_arm(request: Request, name: StudyName, body: NewArm) -> Response:
     """Add an arm; an existing arm stays as it is."""
     made = registry_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))
     return answer({"arms": [made]})
-
-
-@router.post("/{name}/levels", **answers(Arms, 404, 409))
-def add_level(request: Request, name: StudyName, body: NewLevel) -> Response:
-    """Add a level of a lever, with every setting of the other levers; returns the new arms."""
-    return answer({"arms": registry_of(request).act(name, lambda study: study.add_level(body.lever, body.level))})
 
 
 # Events
@@ -151,9 +139,3 @@ async def events(
     stream = await watch.stream(name, begin)
     headers = {"Cache-Control": "no-store"}
     return ClosingResponse(stream, stream.aclose, headers=headers, media_type="text/event-stream")
-
-
-@router.post("/{name}/annotations", **answers(Annotation | None, 404))
-def annotate(request: Request, name: StudyName, body: NewAnnotation) -> Response:
-    """Add a note at a time; another text for the same time replaces it, and null removes it."""
-    return answer(registry_of(request).act(name, lambda study: study.annotate(body.text, body.at)))

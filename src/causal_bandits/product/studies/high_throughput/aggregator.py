@@ -23,8 +23,7 @@ from ....errors import CausalBanditsError
 from ..decision_log import DecisionLog
 from ..storage import fork_safety
 from ..storage.append_log import GROWTH, LISTEN, MOST_ROWS, STOP_LEADING, TRY_LEAD, Ends, ends_of
-from ..storage.connections import Connections
-from ..storage.error_messages import database_errors
+from ..storage.connections import Connections, database_errors
 
 log = logging.getLogger("causal_bandits.studies")
 

@@ -14,25 +14,24 @@ import secrets
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ....core.problem import Arm, Level, Segment
-from ....errors import CausalBanditsError, ConflictError, DecisionClosedError, StorageError
+from ....errors import CausalBanditsError, ConflictError, StorageError
 from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence, random_of
-from ..decisions import Decision, checked_number, number_of
+from ..decisions import number_of
 from ..outcomes import (
-    Keyed,
     OnRecord,
     Outcome,
     OutcomeRules,
-    corrected_values,
-    has_outcome,
+    Reporting,
+    closings,
     named_outcomes,
-    new_outcomes,
+    recorded,
 )
 from ..session import MALFORMED, Draft, Session, key_used
 from ..settings import checked_key
@@ -50,25 +49,10 @@ CHUNK = 5000
 _open: weakref.WeakSet[HighThroughputLog] = weakref.WeakSet()
 
 
-def counted_body(after: int, first: int, rows: Sequence[Row]) -> dict[str, Any]:
-    """The body of the event that counts rows behind a position; `first` is the next decision."""
-    asked: list[Any] = []
-    told: list[Any] = []
-    made = first - 1
-    for row in rows:
-        body = json.loads(row.body)
-        if row.kind == "asked":
-            if row.decision != made + 1:
-                raise ValueError(f"decision {row.decision} after {made}")
-            asked.append([row.time, *body])
-            made += len(body[2])
-        elif "corrected" in body:
-            told.append([row.decision, row.time, [body["corrected"], body["reason"]]])
-        elif "closed" in body:
-            told.append([row.decision, row.time, body["closed"]])
-        else:
-            told.append([row.decision, row.time, body["seen"], *([body["metrics"]] if "metrics" in body else [])])
-    return {"after": after, "until": after + len(rows), "first": first, "asked": asked, "told": told}
+def as_event(row: Row) -> list[Any]:
+    """A row of the log as `applying` counts it: the kind, the time and the body of an event."""
+    body = json.loads(row.body)
+    return [row.kind, row.time, {"first": row.decision, **body} if row.kind == "asked" else body]
 
 
 class UncountableError(Exception):
@@ -85,7 +69,7 @@ class HighThroughputLog(DecisionLog):
     def __init__(self, session: Session) -> None:
         store, study = session.store, session.row.id
         super().__init__(session)
-        self._rows = AppendLog(store.connections, study, store.place)
+        self._rows = AppendLog(store.connections, study, store.address)
         self._sticky = session.settings.rules.get("sticky")
         self._counting = Session(store, session.row)
         """Its own state is what rows are counted in, so that decisions need not wait."""
@@ -158,37 +142,29 @@ class HighThroughputLog(DecisionLog):
     def find(self, key: str) -> int:
         """The decision of a key, by the log."""
         rows = self._asks(checked_key(key))
-        counts = [len(json.loads(row.body)[2]) for row in rows]
+        counts = [len(json.loads(row.body)["arms"]) for row in rows]
         newest = range(rows[-1].decision, rows[-1].decision + counts[-1]) if rows else ()
         return decision_of(self._sticky, key, newest, sum(counts[:-1]))
 
-    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
-        """Append other values of a decision."""
-        given = self.find(decision.key) if isinstance(decision, Keyed) else decision
+    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+        """Append the events."""
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        changed: bool = self._submit(_correct_call(rules, given, values, reward, reason, self.session.now()))
-        return changed
-
-    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
-        """Append outcomes, a row for each that adds something."""
-        rules = self.session.at_hand(lambda state: state.outcome_rules)
-        told = [*named_outcomes(outcomes(rules), self.find)]
-        return self._submit(_tell_call(rules, told, self.session.now(), final=final)) if told else 0
-
-    def abandon(self, decision: int | Decision) -> None:
-        """Append that a decision gets no outcome."""
-        self._close_decisions([decision], "abandoned")
+        named = [*named_outcomes(outcomes(rules), self.find)]
+        if not named:
+            return []
+        call = _report_call(rules, named, reporting, self.session.now(), may_be_first=may_be_first)
+        decisions: Sequence[int] = self._submit(call)
+        return decisions
 
     def expire(self, seconds: float) -> Sequence[int]:
         """Append that decisions get no outcome; all that is stored is counted before."""
         self._count()
         now = self.session.now()
-        return self._close_decisions(self.session.read_counted(lambda state: state.overdue(now, seconds)), "expired")
+        return self._expire(self.session.read_counted(lambda state: state.overdue(now, seconds)))
 
-    def _close_decisions(self, numbers: Sequence[object], how: str) -> list[int]:
-        rules = self.session.at_hand(lambda state: state.outcome_rules)
-        closed: list[int] = self._submit(_close_call(rules, numbers, how, self.session.now()))
-        return closed
+    def _expire(self, numbers: Iterable[int]) -> Sequence[int]:
+        outcomes = [Outcome(number, lambda _: None) for number in numbers]
+        return self.report(lambda _: outcomes, partial(closings, how="expired"))
 
     # Snapshots
 
@@ -197,7 +173,7 @@ class HighThroughputLog(DecisionLog):
         counted, now, after = self._count(), self.session.now(), self.session.settings.rules.get("expire_after")
         overdue = self._counting.at_hand(lambda state: state.overdue(now, after))
         if overdue:
-            self._close_decisions(overdue, "expired")
+            self._expire(overdue)
             counted += self._count()
         return counted
 
@@ -229,7 +205,7 @@ class HighThroughputLog(DecisionLog):
         if not rows:
             return 0
         try:
-            draft.add("counted", counted_body(state.appended, len(state.decisions) + 1, rows))
+            draft.add("counted", {"until": rows[-1].position, "rows": [as_event(row) for row in rows]})
         except StorageError:
             raise
         except (*MALFORMED, CausalBanditsError) as error:
@@ -239,16 +215,15 @@ class HighThroughputLog(DecisionLog):
 
     def _set_aside(self, draft: Draft, *, reason: str) -> int:
         """Continue after the next row; decisions that it made get no outcome."""
-        state = draft.state
-        row = self._rows.after(draft.transaction, state.appended, 1)[0]
-        body = {**counted_body(state.appended, len(state.decisions) + 1, []), "until": row.position}
+        row = self._rows.after(draft.transaction, draft.state.appended, 1)[0]
         try:
-            arms = json.loads(row.body)[2] if row.kind == "asked" else []
-            draft.add("counted", {**body, "aside": [row.position, row.decision, [*arms], reason]})
+            arms = json.loads(row.body)["arms"] if row.kind == "asked" else []
+            body = {"position": row.position, "decision": row.decision, "arms": [*arms], "reason": reason}
+            draft.add("counted", {"until": row.position, "rows": [["aside", draft.now, body]]})
         except MALFORMED as error:
             what = f"row {row.position} of the append log of study {self.session.row.name!r}"
-            raise corrupt(self.session.store.place, what) from error
-        self._rows.set_counted(draft.transaction, state.appended)
+            raise corrupt(self.session.store.address, what) from error
+        self._rows.set_counted(draft.transaction, row.position)
         log.error(
             "study %r: row %d of its log (decision %d) cannot be counted and is set aside: %s",
             *(self.session.row.name, row.position, row.decision, reason),
@@ -319,10 +294,10 @@ def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call
             raise key_used(key)
         there = None if known is None else known.asks.get(mark)
         if there is None:
-            body = dump([version, key, arms, *([about] if about else [])])
+            body = dump({"arms": arms, "version": version, "key": key, **about})
             return [Row(0, "asked", 1, 0, mark, time, body)], Made(1, time, arms)
-        _, _, stored, *extra = json.loads(there.body)
-        before = extra[0] if extra else {}
+        before = json.loads(there.body)
+        stored = before["arms"]
         if len(stored) != len(arms) or any(before.get(name) != about.get(name) for name in ("among", "segment")):
             raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
         return [], Made(there.decision, there.time, stored, was_there=True)
@@ -330,37 +305,15 @@ def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call
     return Call(rows, keys=(key,), asks=len(arms), is_new=lambda _: own_key)
 
 
-def _numbers(given: Iterable[object]) -> list[int]:
-    """The decisions that may exist, of those that a caller names."""
-    return [number for number in map(number_of, given) if 0 < number < 2**62]
-
-
-def _on_record(known: Known | None, number: int) -> tuple[int, OnRecord]:
-    """How many rows of the log are about a decision, and what they say."""
-    rows = [] if known is None else known.told.get(number, [])
-    values: dict[str, Any] = {}
-    metrics: dict[str, float] = {}
-    earlier: dict[str, list[Any]] = {}
-    closed = None
-    for row in rows:
-        body = json.loads(row.body)
-        values |= body.get("seen", {})
-        metrics |= body.get("metrics", {})
-        closed = body.get("closed", closed)
-        for name, value in body.get("corrected", {}).items():
-            kept = metrics if name in metrics else values
-            earlier.setdefault(name, []).append(kept[name])
-            kept[name] = value
-    return len(rows), OnRecord(values, metrics, closed, earlier=earlier)
-
-
-def _tell_call(rules: OutcomeRules, outcomes: Sequence[Outcome], time: float, *, final: bool) -> Call:
-    """Outcomes of decisions: all are stored, or none; the result is how many added something."""
-    decisions = _numbers(each.decision for each in outcomes)
+def _report_call(
+    rules: OutcomeRules, outcomes: Sequence[Outcome], reporting: Reporting, time: float, *, may_be_first: bool
+) -> Call:
+    """Events about decisions: all are stored, or none; the result is the decisions that they are about."""
+    decisions = [number for number in (number_of(each.decision) for each in outcomes) if 0 < number < 2**62]
 
     def is_new(made: int) -> bool:
         """Whether it is the complete outcome of one decision that exists, of which nothing is likely on record."""
-        if len(outcomes) != 1 or len(decisions) != 1 or rules.metrics:
+        if not may_be_first or len(outcomes) != 1 or len(decisions) != 1 or rules.metrics:
             return False
         if not rules.frozen < decisions[0] <= made:  # of one before the end only what is on record may be repeated
             return False
@@ -370,54 +323,22 @@ def _tell_call(rules: OutcomeRules, outcomes: Sequence[Outcome], time: float, *,
             names.add(rules.problem.target)
         return names == rules.names
 
-    def rows(known: Known | None) -> tuple[list[Row], int]:
-        made = max(decisions, default=0) if known is None else known.decisions
+    def rows(known: Known | None) -> tuple[list[Row], Sequence[int]]:
         found: dict[int, tuple[int, OnRecord]] = {}
 
         def on_record(number: int) -> OnRecord:
             if number not in found:
-                found[number] = _on_record(known, number)
+                before = [] if known is None else known.reported.get(number, [])
+                events = ((row.kind, json.loads(row.body)) for row in before)
+                said = reduce(lambda record, event: recorded(rules, record, *event), events, OnRecord({}, {}))
+                found[number] = len(before), said
             return found[number][1]
 
-        new = []
-        for number, news in new_outcomes(rules, outcomes, made, on_record, final=final):
+        made, new = max(decisions, default=0) if known is None else known.decisions, list[Row]()
+        for kind, number, body in reporting(rules, outcomes, made, on_record):
             parts, before = found[number]
-            new.append(Row(0, "told", number, parts + 1, None, time, dump(news)))
-            values, metrics = {**before.values, **news["seen"]}, {**before.metrics, **news.get("metrics", {})}
-            found[number] = parts + 1, OnRecord(values, metrics, earlier=before.earlier)
-        return new, len(new)
+            new.append(Row(0, kind, number, parts + 1, None, time, dump(body)))
+            found[number] = parts + 1, recorded(rules, before, kind, body)
+        return new, [row.decision for row in new]
 
     return Call(rows, decisions=decisions, is_new=is_new)
-
-
-def _correct_call(rules: OutcomeRules, decision: object, values: Any, reward: Any, reason: str, time: float) -> Call:
-    """Replace recorded values of a decision; the result is whether that changed something."""
-
-    def rows(known: Known | None) -> tuple[list[Row], bool]:
-        assert known is not None
-        number = checked_number(decision, known.decisions)
-        parts, before = _on_record(known, number)
-        news = corrected_values(rules, number, values, reward, before)
-        row = Row(0, "told", number, parts + 1, None, time, dump({"corrected": news, "reason": reason}))
-        return ([row] if news else []), bool(news)
-
-    return Call(rows, decisions=_numbers([decision]))
-
-
-def _close_call(rules: OutcomeRules, decisions: Sequence[object], how: str, time: float) -> Call:
-    """Close decisions that have no outcome; the result is which were closed."""
-
-    def rows(known: Known | None) -> tuple[list[Row], list[int]]:
-        assert known is not None
-        closed = []
-        for given in decisions:
-            number = checked_number(given, known.decisions)
-            parts, before = _on_record(known, number)
-            if has_outcome(rules.problem, rules.needed, before.values):
-                if how == "abandoned":
-                    raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
-            elif before.closed is None:
-                closed.append(Row(0, "told", number, parts + 1, None, time, dump({"closed": how})))
-        return closed, [row.decision for row in closed]
-
-    return Call(rows, decisions=_numbers(decisions))

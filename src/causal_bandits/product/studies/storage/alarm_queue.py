@@ -8,26 +8,19 @@ queue has at most one row for each study, code and target.
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from ..decisions import moment
+from ..health import Alarm
 from .schema import alarms, checks, heads, messages, studies
 from .store import Store
 from .transaction import Transaction
 
-REPEAT_SECONDS = 86_400.0
+REPEAT = timedelta(days=1)
 """An alarm that is raised again this soon after it was cleared is the same alarm."""
-
-
-class StoredAlarm(NamedTuple):
-    """An alarm of a study since it was raised."""
-
-    code: str
-    says: str
-    about: tuple[str, ...]
-    raised: float
-    cleared: float | None
 
 
 class Message(NamedTuple):
@@ -36,7 +29,7 @@ class Message(NamedTuple):
     study: int
     name: str
     target: str
-    alarm: StoredAlarm
+    alarm: Alarm
     first: float
     """When it was raised for the first time since the last confirmed message."""
     times: int
@@ -67,21 +60,21 @@ def claim_check(store: Store, study: int, now: float, every: float, idle: float)
 
 def record(
     store: Store, study: int, now: float, raised: Sequence[Any], targets: Sequence[str]
-) -> tuple[list[StoredAlarm], list[StoredAlarm]]:
+) -> tuple[list[Alarm], list[Alarm]]:
     """Store the checks that are raised, with a message to each target for every alarm that is new.
 
     Returns the alarms that people should hear of, and those that are over.
     """
 
-    def work(connection: sa.Connection) -> tuple[list[StoredAlarm], list[StoredAlarm]]:
+    def work(connection: sa.Connection) -> tuple[list[Alarm], list[Alarm]]:
         before = {each.code: each for each in _alarms(connection, study)}
-        new, cleared = [], []
+        new, cleared, time = list[Alarm](), list[Alarm](), moment(int(now))
         for each in raised:
             known = before.get(each.code)
-            recent = known is not None and (known.cleared is None or now - known.cleared < REPEAT_SECONDS)
+            recent = known is not None and (known.cleared is None or (time - known.cleared) < REPEAT)
             fresh = known is None or not recent or not set(each.about) <= set(known.about)
             about = each.about if known is None or not recent else tuple(dict.fromkeys((*known.about, *each.about)))
-            alarm = StoredAlarm(each.code, each.says, about, now if fresh or known is None else known.raised, None)
+            alarm = Alarm(each.code, each.says, about, time if fresh or known is None else known.raised)
             if alarm != known:
                 _put(connection, study, alarm)
             if fresh:
@@ -91,29 +84,34 @@ def record(
         found = {each.code for each in raised}
         for known in before.values():
             if known.code not in found and known.cleared is None:
-                cleared.append(known._replace(cleared=now))
+                cleared.append(known._replace(cleared=time))
                 _put(connection, study, cleared[-1])
         return new, cleared
 
     return store.write(study, lambda transaction: work(transaction.connection))
 
 
-def stored_alarms(store: Store, study: int) -> list[StoredAlarm]:
+def stored_alarms(store: Store, study: int) -> list[Alarm]:
     """All alarms of a study, the newest first; those that are over have the time when they were cleared."""
     return store.run(lambda connection: _alarms(connection, study))
 
 
-def _alarms(connection: sa.Connection, study: int) -> list[StoredAlarm]:
+def _alarms(connection: sa.Connection, study: int) -> list[Alarm]:
     query = sa.select(alarms).where(alarms.c.study == study).order_by(alarms.c.raised.desc(), alarms.c.code)
-    return [
-        StoredAlarm(row.code, row.says, tuple(json.loads(row.about)), row.raised, row.cleared)
-        for row in connection.execute(query)
-    ]
+    return [_alarm(row) for row in connection.execute(query)]
 
 
-def _put(connection: sa.Connection, study: int, alarm: StoredAlarm) -> None:
+def _alarm(row: Any) -> Alarm:
+    cleared = None if row.cleared is None else moment(row.cleared)
+    return Alarm(row.code, row.says, tuple(json.loads(row.about)), moment(row.raised), cleared)
+
+
+def _put(connection: sa.Connection, study: int, alarm: Alarm) -> None:
     connection.execute(alarms.delete().where(alarms.c.study == study, alarms.c.code == alarm.code))
-    connection.execute(alarms.insert(), {"study": study, **alarm._asdict(), "about": json.dumps(alarm.about)})
+    cleared = None if alarm.cleared is None else alarm.cleared.timestamp()
+    times = {"raised": alarm.raised.timestamp(), "cleared": cleared}
+    values = {"study": study, "code": alarm.code, "says": alarm.says, "about": json.dumps(alarm.about), **times}
+    connection.execute(alarms.insert(), values)
 
 
 def _queue(connection: sa.Connection, study: int, code: str, target: str, now: float) -> None:
@@ -134,11 +132,12 @@ def due_messages(store: Store, now: float) -> list[Message]:
         .order_by(messages.c.due, messages.c.study, messages.c.code)
     )
 
-    def made(row: sa.Row[tuple[object, ...]]) -> Message:
-        alarm = StoredAlarm(row.code, row.says, tuple(json.loads(row.about)), row.raised, row.cleared)
-        return Message(row.study, row.name, row.target, alarm, row.first, row.times, row.attempts, row.due)
-
-    return store.run(lambda connection: [made(row) for row in connection.execute(query)])
+    return store.run(
+        lambda connection: [
+            Message(row.study, row.name, row.target, _alarm(row), row.first, row.times, row.attempts, row.due)
+            for row in connection.execute(query)
+        ]
+    )
 
 
 def waiting_messages(store: Store) -> int:

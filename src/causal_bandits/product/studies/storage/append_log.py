@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from .connections import Connections
-from .error_messages import UNIQUE_VIOLATION, database_errors, sqlstate
+from .connections import UNIQUE_VIOLATION, Connections, database_errors, sqlstate
 from .schema import log_ends
 from .transaction import CHANNEL, Transaction, corrupt, deleted
 
@@ -25,10 +24,10 @@ WITH head AS (
     RETURNING position - %(rows)s AS position, decisions - %(asks)s AS decisions, counted
 ), added AS (
     INSERT INTO cb_log_rows (study, position, kind, decision, part, mark, time, body)
-    SELECT %(study)s, head.position + r.place, r.kind, r.decision + CASE WHEN r.part = 0 THEN head.decisions ELSE 0 END,
+    SELECT %(study)s, head.position + r.nth, r.kind, r.decision + CASE WHEN r.part = 0 THEN head.decisions ELSE 0 END,
         r.part, r.mark, r.time, r.body
     FROM head, unnest(%(kinds)s::text[], %(decisions)s::bigint[], %(parts)s::int[], %(marks)s::bytea[],
-        %(times)s::float8[], %(bodies)s::text[]) WITH ORDINALITY AS r(kind, decision, part, mark, time, body, place)
+        %(times)s::float8[], %(bodies)s::text[]) WITH ORDINALITY AS r(kind, decision, part, mark, time, body, nth)
 ), enough AS (
     SELECT position - counted AS waited,
         coalesce(%(publish)s::bigint, least(%(most)s, greatest(1, floor(%(growth)s * counted)))) AS rows FROM head
@@ -92,7 +91,7 @@ class Known(NamedTuple):
 
     decisions: int
     asks: dict[bytes, Row]
-    told: dict[int, list[Row]]
+    reported: dict[int, list[Row]]
     other: set[str]
     """Keys that were used for imports."""
 
@@ -109,8 +108,8 @@ def mark_of(key: str) -> bytes:
 class AppendLog:
     """The log of one study."""
 
-    def __init__(self, connections: Connections, study: int, place: str) -> None:
-        self._connections, self._study, self._place = connections, study, place
+    def __init__(self, connections: Connections, study: int, address: str) -> None:
+        self._connections, self._study, self._address = connections, study, address
 
     def append(self, rows: Sequence[Row], asks: int, publish: int | None) -> tuple[int, int]:
         """Append rows, all or none, durably; the last position and the last decision before them.
@@ -155,18 +154,18 @@ class AppendLog:
         ends = next((row for row in found if row.kind == "ends"), None)
         if ends is None:
             raise deleted()
-        told: dict[int, list[Row]] = {}
+        reported: dict[int, list[Row]] = {}
         for row in sorted((row for row in found if row.part > 0), key=lambda row: row.part):
-            told.setdefault(row.decision, []).append(row)
+            reported.setdefault(row.decision, []).append(row)
         asks = {row.mark: row for row in found if row.kind == "asked" and row.mark is not None}
-        return Known(ends.decision, asks, told, {row.body for row in found if row.kind == "key"})
+        return Known(ends.decision, asks, reported, {row.body for row in found if row.kind == "key"})
 
     def after(self, transaction: Transaction, position: int, most: int) -> list[Row]:
         """The rows behind a position, in order and without a gap."""
         values = {"study": self._study, "after": position, "until": position + most}
         found = [Row(*row) for row in transaction.connection.execute(_AFTER, values).fetchall()]
         if [row.position for row in found] != [*range(position + 1, position + 1 + len(found))]:
-            raise corrupt(self._place, f"row {position + 1} of the append log of a study")
+            raise corrupt(self._address, f"row {position + 1} of the append log of a study")
         return found
 
     def has_key(self, transaction: Transaction, key: str) -> bool:

@@ -15,6 +15,7 @@ function and not a `with` block: an interrupt between the two would leave it ope
 import contextlib
 import random
 import sqlite3
+import sys
 import time
 import warnings
 import weakref
@@ -28,10 +29,9 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from ....core.secrecy import without_secrets
-from ....errors import CausalBanditsError, StorageError, StorageWarning
+from ....errors import CausalBanditsError, OptionError, StorageError, StorageWarning, UnreadableStudyError
 from . import fork_safety
 from .address import file_of, secrets_of, shown
-from .error_messages import BusyError, database_errors, may_retry, sqlstate, translated
 
 T = TypeVar("T")
 
@@ -57,6 +57,110 @@ _BEGIN = {
 
 _inherited: list[object] = []
 """Connections that a child process got from its parent; collecting them as garbage would close them."""
+
+
+# Errors: which may be retried, and what our errors say of the others
+
+
+SERIALIZATION_FAILURES = ("40001", "40P01")
+"""PostgreSQL: could not serialize, deadlock detected; the same transaction may succeed when it is done again."""
+LOCK_TIMEOUT, STATEMENT_TIMEOUT, UNIQUE_VIOLATION = "55P03", "57014", "23505"
+
+FULL = "is on a full disk; nothing was stored; free disk space and try again"
+CORRUPT = "is corrupt; restore it from a backup"
+CUT = "closed the connection; the last call may or may not have been stored; check, or repeat it"
+READ_ONLY = "is read-only; make it writable, or use another one"
+
+REASONS = {
+    "readonly": READ_ONLY,
+    "read-only": READ_ONLY,
+    "disk is full": FULL,
+    "disk i/o error": "cannot be read or written (disk I/O error); check the disk",
+    "unable to open": "cannot be opened; check that its folder exists and may be written to",
+    "not a database": "is not an SQLite database; use another file",
+    "malformed": CORRUPT,
+    "could not decode": CORRUPT,
+    "connection refused": "cannot be reached; check that the server runs",
+    "could not translate host": "cannot be reached; check the name of the host",
+    "failed to resolve host": "cannot be reached; check the name of the host",
+    "timeout": "does not answer; check that the server runs and may be reached from here",
+    "password authentication": "refuses the user or the password; check both",
+    "does not exist": "does not exist; create it first",
+    "no space left": FULL,
+    "server closed the connection": CUT,
+    "connection socket closed": "stopped answering; the last call may or may not have been stored; check, or repeat it",
+    "terminating connection": CUT,
+    "ssl syscall error": CUT,
+}
+
+
+class BusyError(Exception):
+    """The database was busy for too long."""
+
+
+def database_errors() -> tuple[type[Exception], ...]:
+    """The errors of the drivers, bare or wrapped, and of text that no database can store."""
+    psycopg = sys.modules.get("psycopg")
+    drivers = (exc.SQLAlchemyError, sqlite3.Error, *(() if psycopg is None else (psycopg.Error,)))
+    return (*drivers, UnicodeError, BusyError)
+
+
+def sqlstate(error: BaseException) -> str | None:
+    """PostgreSQL's code of an error."""
+    state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
+    return state if isinstance(state, str) else None
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether SQLite says that somebody else uses the file."""
+    text = str(error)
+    return isinstance(error, sqlite3.OperationalError | exc.OperationalError) and (
+        "database is locked" in text or "database table is locked" in text or "database is busy" in text
+    )
+
+
+def may_retry(error: BaseException) -> bool:
+    """Whether the same transaction may succeed when it is done again."""
+    return is_busy(error) or sqlstate(error) in SERIALIZATION_FAILURES
+
+
+def cannot_write(error: BaseException) -> bool:
+    """Whether SQLite fails because it cannot write: a full disk, or a file or folder that is read-only."""
+    code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
+def translated(url: sa.URL, error: Exception, waited: float) -> BaseException:
+    """The error to raise in place of one of a database; `waited` is how many seconds were spent on retries at most."""
+    if isinstance(error, exc.StatementError) and not isinstance(error, exc.DBAPIError) and error.orig is not None:
+        # SQLAlchemy wraps everything raised while it prepares a statement, even what a signal handler raised.
+        if not isinstance(error.orig, database_errors()):
+            return error.orig
+        return translated(url, error.orig, waited)
+    if isinstance(error, UnicodeEncodeError):
+        near = error.object[max(error.start - 20, 0) : error.end + 20]
+        return OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; rewrite it")
+    reason = _reason(url, error, waited)
+    return (UnreadableStudyError if reason == CORRUPT else StorageError)(f"storage {shown(url)} {reason}")
+
+
+def _reason(url: sa.URL, error: Exception, waited: float) -> str:
+    if isinstance(error, BusyError | exc.TimeoutError) or sqlstate(error) == LOCK_TIMEOUT:
+        return f"was busy for {waited:.0f} seconds; try again"
+    if isinstance(error, UnicodeDecodeError):  # text of SQLite's own about a corrupt page
+        return CORRUPT
+    if is_busy(error):
+        return "is busy; try again"
+    if sqlstate(error) == STATEMENT_TIMEOUT:
+        return "took too long for one statement (statement_timeout); try again, or raise that limit of the server"
+    cause = " ".join(str(getattr(error, "orig", None) or error).partition("[SQL")[0].split())
+    for sign, reason in REASONS.items():
+        if sign in cause.lower():
+            return reason
+    return f"failed: {without_secrets(cause, secrets_of(url))}"
+
+
+# Engines and transactions
 
 
 class StaleConnectionError(Exception):
@@ -111,13 +215,19 @@ def _prepare_postgres(connection: Any, _record: object) -> None:
         )
 
 
-def retried(attempt: Callable[[], T]) -> T:
-    """Do something that changes nothing when it fails because the database is busy, until it is not."""
+def retried(attempt: Callable[[], T], stale: int = 0) -> T:
+    """Do something that changes nothing when it fails because the database is busy, until it is not.
+
+    As many connections as `stale` may turn out to have been closed by the server: all those of a pool.
+    """
     end = time.monotonic() + RETRY_SECONDS
     while True:
         try:
             return attempt()
-        except StaleConnectionError:
+        except StaleConnectionError as error:
+            stale -= 1
+            if stale < 0:
+                raise error.__cause__ or error from None
             continue
         except database_errors() as error:
             if not may_retry(error):
@@ -151,57 +261,41 @@ class Connections:
             fork_safety.close_before_fork(self.engine)
         weakref.finalize(self, self.engine.dispose)
 
-    def run(self, work: Callable[[sa.Connection], T], *, write: bool = False) -> T:
+    def run(self, work: Callable[[sa.Connection], T], *, write: bool = False, begin: bool = True) -> T:
         """One transaction: all that `work` did is stored, or nothing; `work` is called again after a retry."""
         try:
-            return fork_safety.inside(partial(retried, partial(self.transaction, work, write=write)))
+            attempt = partial(self.transaction, work, _BEGIN[self.engine.dialect.name, write] if begin else None)
+            return fork_safety.inside(partial(retried, attempt, POOL_SIZE))
         except database_errors() as error:
             raise translated(self.url, error, RETRY_SECONDS) from None
-
-    def transaction(self, work: Callable[[sa.Connection], T], *, write: bool = False) -> T:
-        """Try one transaction; raises errors of the driver."""
-        pool, connection, begun = self.engine.pool, self.engine.connect(), False
-        try:
-            raw: Any = connection.connection.dbapi_connection
-            raw.execute(_BEGIN[connection.dialect.name, write])
-            begun = True
-            result = work(connection)
-            raw.execute("COMMIT")
-        except BaseException as error:
-            self._end(connection, error)
-            if not begun and self._path is None and is_disconnect(error):
-                raise StaleConnectionError from error
-            raise
-        self._return(connection, pool)
-        self.check_file()
-        return result
 
     def statements(self, work: Callable[[Any], T]) -> T:
         """Statements outside of a transaction, each stored at once; `work` gets the driver's connection.
 
         After a failed connection `work` is called again: it must be such that this does no harm.
         """
+        return self.run(lambda connection: work(connection.connection.dbapi_connection), begin=False)
 
-        left = POOL_SIZE if self._path is None else 0  # the server may have closed all of them
-
-        def attempt() -> T:
-            nonlocal left
-            pool, connection = self.engine.pool, self.engine.connect()
-            try:
-                result = work(connection.connection.dbapi_connection)
-            except BaseException as error:
-                self._end(connection, error)
-                left -= 1
-                if left >= 0 and is_disconnect(error):
-                    raise StaleConnectionError from error
-                raise
-            self._return(connection, pool)
-            return result
-
+    def transaction(self, work: Callable[[sa.Connection], T], begin: str | None = "BEGIN") -> T:
+        """Try one transaction, or statements outside of one; raises errors of the driver."""
+        pool, connection, may_repeat = self.engine.pool, self.engine.connect(), self._path is None
         try:
-            return fork_safety.inside(partial(retried, attempt))
-        except database_errors() as error:
-            raise translated(self.url, error, RETRY_SECONDS) from None
+            raw: Any = connection.connection.dbapi_connection
+            if begin is not None:
+                raw.execute(begin)
+                may_repeat = False
+            result = work(connection)
+            if begin is not None:
+                raw.execute("COMMIT")
+        except BaseException as error:
+            self._end(connection, error)
+            if may_repeat and is_disconnect(error):
+                raise StaleConnectionError from error
+            raise
+        self._return(connection, pool)
+        if begin is not None:
+            self.check_file()
+        return result
 
     def _return(self, connection: sa.Connection, pool: sa.Pool) -> None:
         """Return a connection to its pool; SQLAlchemy hides an interrupt meanwhile behind an AssertionError."""

@@ -102,7 +102,7 @@ log_rows = sa.Table(
     sa.UniqueConstraint("study", "decision", "part"),
     sa.UniqueConstraint("study", "mark"),
 )
-"""`mark` is the digest of an ask's key; `part` is 0 for an ask and counts from 1 for what is told of a decision, so
+"""`mark` is the digest of an ask's key; `part` is 0 for an ask and counts from 1 for what is reported of a decision, so
 that two workers cannot both be next."""
 
 # Alarms. Nothing here is part of the history of a study: without these rows alarms are found, and delivered, once more.
@@ -155,44 +155,44 @@ def found_version(connection: sa.Connection) -> int | None:
     return version
 
 
-def _check_known(version: int, place: str) -> None:
+def _check_known(version: int, address: str) -> None:
     if not isinstance(version, int) or version < 1:
         raise StorageError(
-            f"storage {place} has schema version {version!r}, which no release wrote; restore it from a backup"
+            f"storage {address} has schema version {version!r}, which no release wrote; restore it from a backup"
         )
     if version > VERSION:
         raise StorageError(
-            f"storage {place} was written by a newer version (schema {version}, this one has {VERSION}); "
+            f"storage {address} was written by a newer version (schema {version}, this one has {VERSION}); "
             "upgrade causal-bandits"
         )
 
 
-def check_current(version: int, place: str) -> None:
+def check_current(version: int, address: str) -> None:
     """Raise for any schema version but the current one."""
-    _check_known(version, place)
+    _check_known(version, address)
     if version < VERSION:
         raise StorageError(
-            f"storage {place} was written by an older version (schema {version}, this one has {VERSION}); "
-            f"run `causal-bandits storage backup` and then: causal-bandits storage upgrade {place}"
+            f"storage {address} was written by an older version (schema {version}, this one has {VERSION}); "
+            f"run `causal-bandits storage backup` and then: causal-bandits storage upgrade {address}"
         )
 
 
-def make_tables(connection: sa.Connection, place: str) -> None:
+def make_tables(connection: sa.Connection, address: str) -> None:
     """Make the tables of a new database, unless somebody was faster."""
     version = _locked_version(connection)
     if version is None:
         metadata.create_all(connection)
         connection.execute(schema.insert(), {"version": VERSION})
     else:
-        check_current(version, place)
+        check_current(version, address)
 
 
-def upgrade_tables(connection: sa.Connection, place: str) -> int:
+def upgrade_tables(connection: sa.Connection, address: str) -> int:
     """Upgrade the tables to the current schema; returns the version before. The caller holds the write lock."""
     version = _locked_version(connection)
     if version is None:
-        raise StorageError(f"storage {place} holds no studies; there is nothing to upgrade")
-    _check_known(version, place)
+        raise StorageError(f"storage {address} holds no studies; there is nothing to upgrade")
+    _check_known(version, address)
     for step in range(version, VERSION):
         STEPS[step](connection)
         connection.execute(schema.update(), {"version": step + 1})

@@ -4,20 +4,30 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from ....core.files import file_path, replacing
-from ....errors import StorageError, UnknownStudyError, UnreadableStudyError, brief, listing
+from ....errors import StorageError, UnknownStudyError, brief, listing
 from ..decisions import Event
 from . import schema
 from .address import file_of, read_url, shown
 from .append_log import make_log
-from .connections import RETRY_SECONDS, Connections, connections_to, read_only_url, retried
-from .error_messages import FULL, READ_ONLY, cannot_write, database_errors, translated
+from .connections import (
+    FULL,
+    READ_ONLY,
+    RETRY_SECONDS,
+    Connections,
+    cannot_write,
+    connections_to,
+    database_errors,
+    read_only_url,
+    retried,
+    translated,
+)
 from .schema import OF_A_STUDY, check_current, found_version, heads, make_tables, studies, upgrade_tables
 from .transaction import START, Transaction, corrupt, dump, load
 
@@ -38,13 +48,6 @@ class StudyRow(NamedTuple):
     settings: dict[str, Any]
 
 
-class UnreadableRow(NamedTuple):
-    """A study in the list of studies that cannot be opened."""
-
-    name: str
-    error: UnreadableStudyError
-
-
 class Store:
     """An open storage. Events are never changed; a study is deleted as a whole.
 
@@ -54,12 +57,12 @@ class Store:
 
     def __init__(self, storage: object, *, create: bool) -> None:
         self.url = read_url(storage)
-        self.place = shown(self.url)
+        self.address = shown(self.url)
         path = file_of(self.url)
         if path is not None and create:
             _make_file(path)
         if path is not None and not path.exists():
-            raise _absent(self.place, create)
+            raise _absent(self.address, create)
         self._why_read_only: str | None = None
         self._is_open = True
         self.connections = connections_to(self.url) if path is None else self._connections_to_file(path)
@@ -72,17 +75,17 @@ class Store:
     def _check_tables(self, *, create: bool) -> None:
         version = self.run(found_version)
         if version is not None:
-            check_current(version, self.place)
+            check_current(version, self.address)
         elif not create:
-            raise StorageError(f"storage {self.place} holds no studies; create one first")
+            raise StorageError(f"storage {self.address} holds no studies; create one first")
         if create and self._why_read_only is None and file_of(self.url) is not None:
             self.connections.use_write_ahead_log()
         if version is None:
-            self.run(lambda connection: make_tables(connection, self.place), write=True)
+            self.run(lambda connection: make_tables(connection, self.address), write=True)
 
     def _connections_to_file(self, path: Path) -> Connections:
         """Connections that may write, or where SQLite cannot, connections that read."""
-        reason = f"storage {self.place} {READ_ONLY}"
+        reason = f"storage {self.address} {READ_ONLY}"
         if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
             connections = connections_to(self.url)
             try:
@@ -93,7 +96,7 @@ class Store:
                 if not cannot_write(error):
                     raise problem from None
                 full = shutil.disk_usage(path.parent).free < LEAST_BYTES
-                reason = f"storage {self.place} {FULL}" if full else str(problem)
+                reason = f"storage {self.address} {FULL}" if full else str(problem)
             else:
                 return connections
         readers = Connections(read_only_url(path, self.url), path)
@@ -143,14 +146,14 @@ class Store:
         def locked(connection: sa.Connection) -> T:
             if connection.dialect.name == "postgresql":
                 connection.execute(_LOCK, {"study": study})
-            return work(Transaction(connection, study, self.place))
+            return work(Transaction(connection, study, self.address))
 
         self._check_writable()
         return self.connections.run(locked, write=True)
 
     def read(self, study: int, work: Callable[[Transaction], T]) -> T:
         """Read from one consistent state of the store."""
-        return self.connections.run(lambda connection: work(Transaction(connection, study, self.place)))
+        return self.connections.run(lambda connection: work(Transaction(connection, study, self.address)))
 
     # Studies by name
 
@@ -167,7 +170,7 @@ class Store:
             number = connection.execute(studies.insert().returning(studies.c.id), values).scalar_one()
             none = {"study": number, "seq": START.seq, "digest": START.digest, "of_keys": START.digest}
             connection.execute(heads.insert(), none)
-            Transaction(connection, number, self.place).add(START, [Event(1, "created", created, settings)])
+            Transaction(connection, number, self.address).add(START, [Event(1, "created", created, settings)])
             if "mode" in settings["rules"]:
                 make_log(connection, number)
             return StudyRow(number, name, created, settings), True
@@ -183,20 +186,14 @@ class Store:
 
         row = self.run(work)
         if row is None:
-            names = self.run(lambda connection: connection.execute(sa.select(studies.c.name)).scalars().all())
-            raise UnknownStudyError(f"there is no study {brief(name)} in storage {self.place}; it has {listing(names)}")
+            known = listing(self.names())
+            raise UnknownStudyError(f"there is no study {brief(name)} in storage {self.address}; it has {known}")
         return row
 
-    def all(self) -> list[StudyRow | UnreadableRow]:
-        """Every study, the oldest first; those that cannot be read with the reason."""
-        query = sa.select(studies).order_by(studies.c.id)
-        return [self._row_or_error(each) for each in self.run(lambda connection: connection.execute(query).fetchall())]
-
-    def _row_or_error(self, found: Any) -> StudyRow | UnreadableRow:
-        try:
-            return self.run(lambda connection: self._row(connection, found))
-        except UnreadableStudyError as error:
-            return UnreadableRow(str(found.name), error)
+    def names(self) -> Sequence[str]:
+        """The names of all studies, the oldest first."""
+        query = sa.select(studies.c.name).order_by(studies.c.id)
+        return self.run(lambda connection: connection.execute(query).scalars().all())
 
     def delete(self, name: object) -> None:
         """Delete a study and everything about it, readable or not."""
@@ -218,10 +215,10 @@ class Store:
     def _row(self, connection: sa.Connection, found: Any) -> StudyRow:
         """A study's row, which must say what its first event says."""
         what = f"the description of study {found.name!r}"
-        settings = load(found.settings, self.place, what)
-        first = Transaction(connection, int(found.id), self.place).events(0, 1)
+        settings = load(found.settings, self.address, what)
+        first = Transaction(connection, int(found.id), self.address).events(0, 1)
         if not first or (first[0].kind, first[0].time, first[0].body) != ("created", found.created, settings):
-            raise corrupt(self.place, what)
+            raise corrupt(self.address, what)
         return StudyRow(int(found.id), found.name, float(found.created), settings)
 
 
@@ -233,21 +230,21 @@ def _make_file(path: Path) -> None:
         return
 
 
-def _absent(place: str, create: bool) -> StorageError:
+def _absent(address: str, create: bool) -> StorageError:
     if create:
-        return StorageError(f"storage {place} cannot be opened; check that its folder exists and may be written to")
-    return StorageError(f"storage {place} does not exist; create a study first")
+        return StorageError(f"storage {address} cannot be opened; check that its folder exists and may be written to")
+    return StorageError(f"storage {address} does not exist; create a study first")
 
 
 def upgrade(storage: object) -> tuple[int, int]:
     """Upgrade a database to the current schema, all or nothing; returns the schema versions before and after."""
     url = read_url(storage)
-    place, path = shown(url), file_of(url)
+    address, path = shown(url), file_of(url)
     if path is not None and not path.exists():
-        raise _absent(place, create=False)
+        raise _absent(address, create=False)
     connections = connections_to(url)
     try:
-        before = connections.run(lambda connection: upgrade_tables(connection, place), write=True)
+        before = connections.run(lambda connection: upgrade_tables(connection, address), write=True)
         if path is not None:
             connections.use_write_ahead_log()
     finally:
@@ -275,13 +272,13 @@ def backup(storage: object, to: str | os.PathLike[str]) -> Path:
     with replacing(target) as temporary:
         temporary.chmod(0o600)
         if source is None:
-            _dump(store.url, store.place, temporary)
+            _dump(store.url, store.address, temporary)
         else:
-            _copy(source, store.place, temporary)
+            _copy(source, store.address, temporary)
     return target
 
 
-def _copy(source: Path, place: str, target: Path) -> None:
+def _copy(source: Path, address: str, target: Path) -> None:
     try:
         there, copy = sqlite3.connect(source), sqlite3.connect(target)
         try:
@@ -290,19 +287,19 @@ def _copy(source: Path, place: str, target: Path) -> None:
             there.close()
             copy.close()
     except sqlite3.Error as error:
-        raise StorageError(f"storage {place} cannot be copied ({error}); check the disk and try again") from None
+        raise StorageError(f"storage {address} cannot be copied ({error}); check the disk and try again") from None
 
 
-def _dump(url: sa.URL, place: str, target: Path) -> None:
+def _dump(url: sa.URL, address: str, target: Path) -> None:
     program = shutil.which("pg_dump")
     if program is None:
         raise StorageError(
-            f"storage {place} is PostgreSQL and pg_dump was not found; install PostgreSQL's client programs"
+            f"storage {address} is PostgreSQL and pg_dump was not found; install PostgreSQL's client programs"
         )
-    address = url.set(drivername="postgresql", password=None).render_as_string()
+    login = url.set(drivername="postgresql", password=None).render_as_string()
     secret = {"PGPASSWORD": str(url.password)} if url.password else {}
-    command = [program, "--format=custom", "--table=cb_*", f"--file={target}", f"--dbname={address}"]
+    command = [program, "--format=custom", "--table=cb_*", f"--file={target}", f"--dbname={login}"]
     done = subprocess.run(command, env={**os.environ, **secret}, capture_output=True, check=False)
     if done.returncode:
         reason = " ".join(done.stderr.decode(errors="replace").split())
-        raise StorageError(f"storage {place} cannot be copied: {reason}")
+        raise StorageError(f"storage {address} cannot be copied: {reason}")

@@ -105,9 +105,9 @@ def dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def corrupt(place: str, what: str) -> UnreadableStudyError:
+def corrupt(address: str, what: str) -> UnreadableStudyError:
     """The error for something stored that cannot be read."""
-    return UnreadableStudyError(f"storage {place} is corrupt: {what} cannot be read; restore it from a backup")
+    return UnreadableStudyError(f"storage {address} is corrupt: {what} cannot be read; restore it from a backup")
 
 
 def deleted() -> UnknownStudyError:
@@ -115,29 +115,29 @@ def deleted() -> UnknownStudyError:
     return UnknownStudyError("the study is no longer in its storage; it was deleted while open")
 
 
-def newer(place: str, what: str) -> UnreadableStudyError:
+def newer(address: str, what: str) -> UnreadableStudyError:
     """The error for something that is intact, and unknown to this version."""
-    return UnreadableStudyError(f"{what} in storage {place} was written by a newer version; upgrade causal-bandits")
+    return UnreadableStudyError(f"{what} in storage {address} was written by a newer version; upgrade causal-bandits")
 
 
-def load(text: object, place: str, what: str) -> dict[str, Any]:
+def load(text: object, address: str, what: str) -> dict[str, Any]:
     """An object from its JSON."""
     try:
         found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise corrupt(place, what)
+        raise corrupt(address, what)
     return found
 
 
 class Transaction:
     """One study inside one transaction."""
 
-    def __init__(self, connection: sa.Connection, study: int, place: str) -> None:
+    def __init__(self, connection: sa.Connection, study: int, address: str) -> None:
         self.connection = connection
         self._study = study
-        self._place = place
+        self._address = address
 
     # Events
 
@@ -147,7 +147,7 @@ class Transaction:
         if row is None:
             raise deleted()
         if not isinstance(row[0], int) or not isinstance(row[1], bytes):
-            raise corrupt(self._place, "the number of events of a study")
+            raise corrupt(self._address, "the number of events of a study")
         return Head(row[0], row[1])
 
     def newer(self, known: Head) -> list[Event]:
@@ -161,7 +161,7 @@ class Transaction:
             found = found[1:]
         news = list(self._checked(known, found))
         if not news or Head(news[-1].seq, news[-1].digest) != head:
-            raise corrupt(self._place, f"event {max(head.seq, known.seq)} of a study")
+            raise corrupt(self._address, f"event {max(head.seq, known.seq)} of a study")
         return news
 
     def check(self, known: Head) -> None:
@@ -173,7 +173,7 @@ class Transaction:
         if not found or (found[0][0], found[0][4]) != known:
             self.head()  # a study that was deleted is another matter
             raise StorageError(
-                f"storage {self._place} was rolled back: event {known.seq} is not the one that this study has read; "
+                f"storage {self._address} was rolled back: event {known.seq} is not the one that this study has read; "
                 "load the study again, and do not report outcomes of decisions that are no longer in it"
             )
 
@@ -183,14 +183,14 @@ class Transaction:
         if after == 0:
             return list(self._checked(START, found))
         if not found or found[0][0] != after or not isinstance(found[0][4], bytes):
-            raise corrupt(self._place, f"event {after} of a study")
+            raise corrupt(self._address, f"event {after} of a study")
         return list(self._checked(Head(after, found[0][4]), found[1:]))
 
     def newest_of(self, kinds: Sequence[Kind], most: int) -> list[Event]:
         """The newest events of some kinds, the newest first."""
         found = self.connection.execute(_NEWEST, {"study": self._study, "kinds": list(kinds), "most": most})
         return [
-            Event(seq, kind, time, load(body, self._place, f"event {seq} of a study"))
+            Event(seq, kind, time, load(body, self._address, f"event {seq} of a study"))
             for seq, kind, time, body in found
         ]
 
@@ -206,9 +206,9 @@ class Transaction:
             what = f"event {before.seq + 1} of a study"
             whole = isinstance(kind, str) and isinstance(time, float) and isinstance(body, str)
             if seq != before.seq + 1 or not whole or event_digest(before.digest, seq, kind, time, body) != digest:
-                raise corrupt(self._place, what)
+                raise corrupt(self._address, what)
             before = Head(seq, digest)
-            yield Event(seq, kind, time, load(body, self._place, what), digest)
+            yield Event(seq, kind, time, load(body, self._address, what), digest)
 
     def add(self, head: Head, new: Sequence[Event]) -> Head:
         """Add events after the newest one; gives the one that is the newest then."""
@@ -221,7 +221,7 @@ class Transaction:
         self.connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
         values = {"of": self._study, "before": before.seq, "after": head.seq, "now": head.digest}
         if self.connection.execute(_MOVE, values).rowcount != 1:
-            raise corrupt(self._place, f"event {before.seq} of a study")
+            raise corrupt(self._address, f"event {before.seq} of a study")
         return head
 
     def notify(self) -> None:
@@ -254,10 +254,10 @@ class Transaction:
         rows = self.connection.execute(sa.select(keys.c.key, keys.c.seq).where(keys.c.study == self._study))
         for key, seq in rows:
             if not isinstance(key, str) or not isinstance(seq, int):
-                raise corrupt(self._place, "a key of a study")
+                raise corrupt(self._address, "a key of a study")
             together = combined(together, key_digest(key, seq))
         if together != self.connection.execute(_KEYS, {"study": self._study}).scalar():
-            raise corrupt(self._place, "a key of a study")
+            raise corrupt(self._address, "a key of a study")
 
     # Snapshots
 
