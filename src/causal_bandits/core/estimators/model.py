@@ -184,15 +184,16 @@ class Fit(NamedTuple):
     shared: Floats
     shared_variances: Floats
     """(sets, arms) each: mean and variance of what arms share of a mean, before the arm's deviation."""
+    means: Floats
     variances: Floats
-    """(sets, arms): posterior variance of an arm's mean."""
+    """(sets, arms) each: posterior mean and variance of an arm's mean."""
     precision: Floats
     """(sets, arms): as in `SetData`."""
 
 
 def empty_fit(sets: int, arms: int) -> Fit:
     """A fit that knows nothing."""
-    per_arm = [np.zeros((sets, arms)) for _ in range(4)]
+    per_arm = [np.zeros((sets, arms)) for _ in range(5)]
     return Fit(np.zeros(1), np.zeros(sets), np.zeros((sets, NONE)), np.zeros((sets, NONE + 1)), *per_arm)
 
 
@@ -460,6 +461,7 @@ def fit_table(tables: CellTables, place: int, stats: RewardStats, levers: Levers
     copy_to(fit.precision[place], data.precision)
     copy_to(fit.shared[place], found.shared)
     copy_to(fit.shared_variances[place], found.shared_variance)
+    copy_to(fit.means[place], found.mean)
     copy_to(fit.variances[place], found.variance)
     fit.weights[place] = 1 / max(found.variance.mean(), 1e-300)
     mean: float = into_range(stats, found.mean.mean(), rate, EDGE)
@@ -503,6 +505,17 @@ def _start_rate(tables: CellTables, stats: RewardStats) -> float:
         pooled = (stats.rows[0] * pooled + one_more(stats)) / (stats.rows[0] + 1)
     rows, values, _ = _table(tables, 0)
     return float(((rows * values + 2 * pooled) / (rows + 2)).mean())
+
+
+def agreement(fit: Fit) -> Floats:
+    """(arms,): standard deviation of an arm's mean, without the part by which the sets' means differ, relative to all.
+
+    1: the sets agree on the arm's mean; near 0: each set is sure of another mean.
+    """
+    within = fit.weights @ fit.variances
+    between = fit.weights @ (fit.means - fit.weights @ fit.means) ** 2
+    found: Floats = np.sqrt(within / np.maximum(within + between, 1e-300))
+    return found
 
 
 # Drawing

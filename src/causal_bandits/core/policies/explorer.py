@@ -7,6 +7,10 @@ on that. Both follow from draws of all means. The policy plays the mixture of tw
 
 (variance-based information-directed sampling, Russo and Van Roy 2018).
 
+Every draw goes through one set of mediators. Where sets disagree about an arm, the draws are shrunk toward their mean:
+only what the sets are uncertain of themselves is explored. A set that is wrong about an arm would otherwise have it
+played until the arm's own rows overrule the set; sharing between all arms tells which sets are wrong for free.
+
 In a share of rounds an arm is played as often as it is the best in the draws (Thompson 1933). This share is never 0, so
 every arm keeps a positive probability, which is known exactly. It grows with the number of awaited rewards, including
 that of the next decision and those of plausible arms that were never played: a mixture of two arms teaches little while

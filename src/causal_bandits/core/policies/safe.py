@@ -27,6 +27,7 @@ from ..estimators.model import (
     TAU,
     Fit,
     Levers,
+    agreement,
     draw_means,
     empty_fit,
     levers_of,
@@ -376,14 +377,20 @@ class SafePolicy(Policy[SafeState]):
         return super().ready(among)
 
     def _draw(self, state: SafeState, fitted: FittedState) -> None:
-        """Draw what is played by: the same draws for the same rows and seed, so that a study can be replayed."""
+        """Draw what is played by: the same draws for the same rows and seed, so that a study can be replayed.
+
+        What the sets disagree about is not explored, so draws are shrunk toward their mean by `agreement`.
+        """
         tables = state.counts.tables
         rows = tables.table(0)[:, 0, 0].astype(np.int64)
         pending = tables.pending[: len(rows)]
         rng = np.random.default_rng(
             [int(self._stream[0]), *rows.tolist(), *(pending.tolist() if pending.any() else [])]
         )
-        fitted.draw(rng, state.sums.draws)
+        draws = state.sums.draws
+        fitted.draw(rng, draws)
+        center = draws.mean(axis=0)
+        copy_to(draws, center + agreement(fitted.fit) * (draws - center))
         play_by(state)
 
     def _latest(self) -> SafeState:
