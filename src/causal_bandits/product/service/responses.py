@@ -176,22 +176,6 @@ class DecisionPage(TypedDict):
     next: int | None
 
 
-class SetDrift(TypedDict):
-    """Whether a set that is in use still holds: above 0 its evidence says that it does not."""
-
-    variables: list[str]
-    alarm: bool
-    evidence: float
-    row: int
-
-
-class Drifts(TypedDict):
-    """The sets in use; `alarms` counts those that no longer hold."""
-
-    alarms: int
-    sets: list[SetDrift]
-
-
 class PosteriorDraws(TypedDict):
     """The posterior of all arms' means, in the order of the problem's arms."""
 

@@ -1,18 +1,16 @@
 """The pages and their files; pages are rendered here and work without JavaScript but for live updates."""
 
-import hashlib
 import mimetypes
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
 from fastapi import APIRouter, Query
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from ....core.markup import in_path
 from ....core.secrecy import without_secrets
@@ -49,11 +47,7 @@ TABS = {
     "manage.html": "Manage",
 }
 
-COMPARED_ARMS = 6
-"""Of each of two studies side by side."""
-
 Arms = Annotated[str, Query(max_length=10)]
-Chosen = Annotated[str, Query(max_length=1000)]
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -97,13 +91,9 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
         "about": view.about,
         "view": view,
         "problem": view.problem,
-        "here": _address(request, view.about["name"]),
+        "here": f"{request.scope['root_path']}/studies/{in_path(view.about['name'])}",
         "tab": TABS[template],
     }
-
-
-def _address(request: Request, name: str) -> str:
-    return f"{request.scope['root_path']}/studies/{in_path(name)}"
 
 
 def _waits(study: Study) -> dict[str, Any]:
@@ -164,29 +154,6 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
         }
 
     return study_page(request, name, "study.html", work)
-
-
-@router.get("/compare")
-def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response:
-    """Two studies side by side."""
-    names = [row for row in registry_of(request).list() if row.error is None]
-    newest = [row.name for row in reversed(names)]
-    chosen = {"left": left or (newest[0] if newest else ""), "right": right or (newest[1] if len(newest) > 1 else "")}
-    sides = [_side(request, name) for name in chosen.values() if name]
-    return page(request, "compare.html", names=names, chosen=chosen, sides=sides)
-
-
-def _side(request: Request, name: str) -> dict[str, Any]:
-    view = registry_of(request).look(name, views_of(request).of)
-    return {
-        "about": view.about,
-        "problem": view.problem,
-        "here": _address(request, name),
-        "answers": answers(view.about),
-        "arms": figures.ArmsTable(view, best_arms(view.about["arms"], COMPARED_ARMS)),
-        "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
-        "best": figures.best_by_segment(view),
-    }
 
 
 @router.get("/studies/{name}/sets")
@@ -313,28 +280,12 @@ def health(request: Request, name: StudyName) -> Response:
     return registry_of(request).look(name, looked)
 
 
-# Style sheets and scripts: read once, served from memory, and nothing else by any address
-
-
-MEDIA_TYPES = {".js": "text/javascript", ".ts": "application/typescript"}
-"""Where the system's table may say something else."""
-
-
-@cache
-def files() -> dict[str, tuple[bytes, str, str]]:
-    """The content, media type and mark of all of them, by name."""
-    found = {}
-    for path in sorted(STATIC.iterdir()):
-        content = path.read_bytes()
-        media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        found[path.name] = (content, media_type, hashlib.sha256(content).hexdigest()[:16])
-    return found
+FILES = StaticFiles(directory=STATIC)
+for _type, _ending in (("text/javascript", ".js"), ("application/typescript", ".ts")):
+    mimetypes.add_type(_type, _ending)  # where the system's table may say something else
 
 
 @router.get("/static/{file}")
 async def static(request: Request, file: str) -> Response:
-    """One file."""
-    if file not in files():
-        raise HTTPException(404)
-    content, media_type, mark = files()[file]
-    return unless_known(request, mark, lambda: Response(content, media_type=media_type))
+    """A style sheet or a script."""
+    return await FILES.get_response(file, request.scope)
