@@ -4,7 +4,7 @@ Forms are plain HTML and need no script. The gate lets them pass only from a pag
 only with the scope admin. Every change is an event of the study, and a line of the log.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -16,7 +16,6 @@ from starlette.responses import RedirectResponse, Response
 
 from ....core.markup import counted, in_path
 from ....core.policies import Recommendation
-from ....core.problem import Problem
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError, OptionError, brief
 from ....reporting.study_page import study_page as report_of
@@ -30,7 +29,7 @@ from ...studies.history import read_time
 from ...studies.state import StudyState
 from ..gate import MOST_FIELDS
 from ..pages import figures
-from ..pages.views import Given, View, arm_name, choices, pattern_of, segment_name
+from ..pages.views import Given, View, arm_name, choices, pattern_of
 from ..responses import StudyName, look_as, registry_of
 from .pages import common, page, views_of
 
@@ -66,15 +65,10 @@ def _changing(how: Change, method: str, promise: str) -> Callable[[Study, Given]
         if not arms:
             raise OptionError(f"no arm with these levels would change: all are already {how} or retired")
         count = f"{len(arms):,} {'arm' if len(arms) == 1 else 'arms'}"
-        named = [_named(study.problem, arm) for arm in arms]
+        named = [arm_name(study.problem, arm) for arm in arms]
         return Plan(f"{count} {promise}", named, lambda acting: getattr(acting, method)(pattern))
 
     return plan
-
-
-def _named(problem: Problem, arm: Mapping[str, Any]) -> str:
-    segment = segment_name(problem, arm)
-    return arm_name(problem, arm) + (f" | {segment}" if segment else "")
 
 
 def _plan_level(study: Study, given: Given) -> Plan:
@@ -87,7 +81,7 @@ def _plan_level(study: Study, given: Given) -> Plan:
     if not new:
         raise OptionError(f"{lever} already has the level {brief(level)} with every setting of the other levers")
     says = f"{short(problem.name_of(lever), 60)} gets the level {short(text, 60)}, which makes {len(new):,} new arms."
-    return Plan(says, [_named(problem, arm) for arm in new], lambda acting: acting.add_level(lever, level))
+    return Plan(says, [arm_name(problem, arm) for arm in new], lambda acting: acting.add_level(lever, level))
 
 
 def _plan_annotation(_: Study, given: Given) -> Plan:
@@ -128,7 +122,7 @@ def _plan_finish(study: Study, _: Given) -> Plan:
         best = [answer] if isinstance(answer, Recommendation) else [*answer]
         return (
             len(state.decisions.open),
-            [_named(state.problem, each.arm) for each in best],
+            [arm_name(state.problem, each.arm) for each in best],
             state.settings.rules.get("after_finish") == "error",
         )
 

@@ -206,10 +206,7 @@ def study_decisions(request: Request, name: StudyName, before: Annotated[int | N
         last = len(made) if before is None else int(np.searchsorted(made, before))
         query = urlencode(given)
         return {
-            "rows": [
-                (row, views.arm_name(view.problem, row["arm"]), views.segment_name(view.problem, row["arm"]))
-                for row in rows
-            ],
+            "rows": rows,
             "older": f"{query}&before={made[last - AT_ONCE]}" if last > AT_ONCE else None,
             "newer": f"{query}&before={made[last + AT_ONCE] if last + AT_ONCE < len(made) else made[-1] + 1}"
             if last < len(made)
