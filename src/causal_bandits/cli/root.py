@@ -4,10 +4,8 @@ import contextlib
 import csv
 import io
 import sys
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import typer
@@ -64,36 +62,9 @@ def console(*, quiet: bool = False, errors: bool = False) -> Console:
     return terminal
 
 
-SHOWN_AFTER = 1.0
-"""Seconds."""
-BETWEEN = 2.0
-"""Seconds between two lines without a terminal."""
-
-
-@contextlib.contextmanager
-def waiting() -> Iterator[Callable[[str, int, int], None]]:
-    """Gives a function to call with (what, parts done, all parts); it shows them on standard error."""
-    errors = console(errors=True)
-    shown = errors.status("starting")
-    begun = said = time.monotonic()
-
-    def tell(what: str, done: int, of: int) -> None:
-        nonlocal said
-        share = f" ({done / of:.0%})" if of > 1 else ""
-        shown.update(f"{what}{share}")
-        now = time.monotonic()
-        if not errors.is_terminal and now - begun > SHOWN_AFTER and now - said > BETWEEN:
-            said = now
-            errors.print(f"{what}{share}", soft_wrap=True)
-
-    start = threading.Timer(SHOWN_AFTER, shown.start if errors.is_terminal else lambda: None)
-    start.daemon = True
-    start.start()
-    try:
-        yield tell
-    finally:
-        start.cancel()
-        shown.stop()
+def waiting() -> "AbstractContextManager[terminals.Tell]":
+    """Progress on standard error, of work that takes longer than a second."""
+    return terminals.progress(console(errors=True), after=1.0)
 
 
 def names_in(text: str) -> list[str]:

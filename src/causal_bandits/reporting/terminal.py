@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -117,10 +119,10 @@ ALL = ""
 
 
 @contextlib.contextmanager
-def progress(console: Console) -> Iterator[Tell]:
-    """Yields a function to call when parts are done; several tasks share one bar."""
+def progress(console: Console, after: float = 0.0) -> Iterator[Tell]:
+    """Yields a function to call when parts are done; nothing is shown in the first seconds."""
     if not console.is_terminal:
-        yield _lines(console)
+        yield _lines(console, time.monotonic() + after)
         return
     columns = (
         bar.TextColumn("{task.description}", markup=False),
@@ -131,32 +133,40 @@ def progress(console: Console) -> Iterator[Tell]:
         bar.TextColumn("left"),
         bar.TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with bar.Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, bar.TaskID] = {}
-        parts: dict[str, tuple[int, int]] = {}
+    bars = bar.Progress(*columns, console=console, transient=True)
+    tasks: dict[str, bar.TaskID] = {}
+    parts: dict[str, tuple[int, int]] = {}
 
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(printable(what), total=of, start=False)
-                if len(tasks) == 2:
-                    tasks[ALL] = bars.add_task("all")
-            if done:
-                bars.start_task(tasks[what])
-            parts[what] = (done, of)
-            bars.update(tasks[what], completed=done, total=of)
-            if ALL in tasks:
-                everything = [sum(each) for each in zip(*parts.values(), strict=True)]
-                bars.update(tasks[ALL], completed=everything[0], total=everything[1])
+    def tell(what: str, done: int, of: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(printable(what), total=of, start=False)
+            if len(tasks) == 2:
+                tasks[ALL] = bars.add_task("all")
+        if done:
+            bars.start_task(tasks[what])
+        parts[what] = (done, of)
+        bars.update(tasks[what], completed=done, total=of)
+        if ALL in tasks:
+            everything = [sum(each) for each in zip(*parts.values(), strict=True)]
+            bars.update(tasks[ALL], completed=everything[0], total=everything[1])
 
+    start = threading.Timer(after, bars.start)
+    start.daemon = True
+    start.start()
+    try:
         yield tell
+    finally:
+        start.cancel()
+        start.join()
+        bars.stop()
 
 
-def _lines(console: Console) -> Tell:
+def _lines(console: Console, since: float) -> Tell:
     said: dict[str, int] = {}
 
     def tell(what: str, done: int, of: int) -> None:
         tenth = 10 * done // max(of, 1)
-        if done and tenth > said.get(what, 0):
+        if done and tenth > said.get(what, 0) and time.monotonic() >= since:
             said[what] = tenth
             console.print(f"{printable(what)}: {done} of {of} done", highlight=False, markup=False)
 
