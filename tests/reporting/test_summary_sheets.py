@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from causal_bandits.reporting.html import sheet_table
-from causal_bandits.reporting.results_page import duration
 from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.summaries import Measured, Verdict
 from causal_bandits.reporting.summary_sheets import claims_sheet, sheet_of
@@ -119,10 +118,3 @@ def test_progress_on_a_terminal_is_a_bar_per_figure_and_one_for_all() -> None:
     assert "fig2a" in shown
     assert "7/10" in shown
     assert "left" in shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.04, "0.0 s"), (59.9, "59.9 s"), (61, "1 min 1 s"), (3661, "1 h 1 min")]
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words

@@ -305,14 +305,14 @@ def noted(notes: Sequence[Note]) -> list[tuple[str, str, str]]:
 def over_time(
     series: Sequence[Series], times: Sequence[float], y: Axis, unit: Unit, names: Sequence[str], label: str,
     x_name: str, notes: Sequence[Note], *, ends: Sequence[float] = (), level: tuple[float, str] | None = None,
-    show: Callable[[float | None], str] | None = None,
+    show: Callable[[float | None], str] | None = None, axis: Axis | None = None,
 ) -> Markup:  # fmt: skip
     """A chart over time with its legend, whose values `show` may write in words, and its numbers.
 
     Where there is a time more than there are values, these are shares of the stretches in between. The axis ends where
-    the times do, unless `ends` says otherwise.
+    the times do, unless `ends` says otherwise; it may also be one of rows.
     """
-    x = time_axis((ends or times)[0], (ends or times)[-1])
+    x = axis or time_axis((ends or times)[0], (ends or times)[-1])
     here, about = inside(x, notes), [x.name, *names]
     if len(times) > len(names):
         drawn = charts.shares(x, y, times, series, unit=unit, names=about, label=label, notes=here)
@@ -360,7 +360,7 @@ def most_chosen(course: DecisionCourse) -> list[tuple[int, str, str]]:
 
 def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Markup:
     """The evidence for each set over time, and a caption."""
-    rows: Sequence[float] = course["rows"]
+    rows = course["rows"]
     learnt = any(chance is not None for each in course["sets"] for chance in each["probability"])
     kept = [each for each in course["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
     by_nats = any(nats is not None for each in kept[:MOST_SETS] for nats in each["nats"])
@@ -375,20 +375,14 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
     if len(rows) < 2 or not any(value is not None for each in series for value in each.values):
         return soft("Too few rows to show the evidence over time.")
     y, unit, level, note = BY_PROBABILITY if learnt else BY_NATS if by_nats else BY_TESTS
-    times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,.0f}" for row in rows]
+    times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,}" for row in course["rows"]]
     if times:
-        x, rows = time_axis(times[0], times[-1]), times
-        under = x.name
-        names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
+        axis, names = None, [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
     else:
-        x, under = counts_axis(rows[0], rows[-1]), "rows (logarithmic scale)"
-    drawn_notes = inside(x, notes)
-    drawn = charts.lines(
-        x, y, rows, series, unit=unit, names=[under, *names], label=EVIDENCE, level=level, notes=drawn_notes
-    )
-    shown = [*((each.color, each.name, unit.show(each.last)) for each in series), *noted(drawn_notes)]
+        axis, times = counts_axis(rows[0], rows[-1]), [*map(float, rows)]
+    drawn = over_time(series, times, y, unit, names, EVIDENCE, "rows", notes, level=level, axis=axis)
     more = f" The first {MOST_SETS} of {number(len(kept))} sets." if len(kept) > MOST_SETS else ""
-    return markup([drawn, charts.legend([*shown, (LEVEL, level[1], "")]), soft(note + more)])
+    return markup([drawn, soft(note + more)])
 
 
 def _evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:

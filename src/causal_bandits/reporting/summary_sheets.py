@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from .sheets import Sheet, columns_from
@@ -131,7 +131,7 @@ def _by_tier(summary: Summary, about: About) -> Sheet:
                 "1" if key == found["baseline"] else _ratio(found, -1),
                 "" if simple is None else _with_error(simple, "mean", "se", -1, 4),
                 f"{times[key]:.1f}" if key in times else "",
-                *_more(found, more),
+                *(MORE[name](found) for name in more),
             )
         )
     end = next(iter(series.values()))["t"][-1]
@@ -169,7 +169,7 @@ def _curves(summary: Summary) -> Sheet:
             if relative:
                 told = "1" if key == found["baseline"] else _ratio(found, place)
                 cells.append(told if was_played else "–")
-        rows.append((*cells, *_more(found, more)))
+        rows.append((*cells, *(MORE[name](found) for name in more)))
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"
     if relative:
         caption += ", and relative to the policy marked 1 in the same worlds"
@@ -184,35 +184,40 @@ def _nearest(points: Sequence[int], to: float) -> int:
     return min(range(len(points)), key=lambda place: abs(points[place] - to))
 
 
-ORACLE, Q95, Q99, WORST, LARGE, EXPONENT = "of the oracle", "q95", "q99", "CVaR95", "P(large)", "exponent"
+def _oracle(found: Series) -> str:
+    return f"{found['of_oracle']:.2f} ± {found['of_oracle_se']:.2f}" if "of_oracle" in found else ""
 
 
-def _more_columns(series: dict[str, Series]) -> list[str]:
-    """Columns of the oracle and of tails, if any line has them."""
-    tails = any("tails" in found for found in series.values())
-    oracle = any("of_oracle" in found for found in series.values())
-    exponent = [EXPONENT] if any("exponent" in found.get("tails", {}) for found in series.values()) else []
-    return [*([ORACLE] if oracle else []), *([Q95, Q99, WORST, LARGE] if tails else []), *exponent]
+def _tail(name: str) -> Callable[[Series], str]:
+    def cell(found: Series) -> str:
+        value = found.get("tails", {}).get(name)
+        return "" if value is None else f"{value:,.{1 if value < 10_000 else 0}f}"
+
+    return cell
 
 
-def _more(found: Series, columns: list[str]) -> list[str]:
-    cells = []
-    if ORACLE in columns:
-        cells.append(f"{found['of_oracle']:.2f} ± {found['of_oracle_se']:.2f}" if "of_oracle" in found else "")
-    if Q95 in columns:
-        tails = found.get("tails")
-        numbers = [] if tails is None else [tails["q95"], tails["q99"], tails["cvar95"]]
-        cells += ["" if value is None else f"{value:,.{1 if value < 10_000 else 0}f}" for value in numbers] or [""] * 3
-        cells.append("" if tails is None else f"{tails['over']:.1%}")
-        if EXPONENT in columns:
-            known = tails is not None and "exponent" in tails
-            cells.append(f"{tails['exponent']:.1f} ± {tails['exponent_se']:.1f}" if tails and known else "")
-    return cells
+def _exponent(found: Series) -> str:
+    tails = found.get("tails", {})
+    return f"{tails['exponent']:.1f} ± {tails['exponent_se']:.1f}" if "exponent" in tails else ""
+
+
+ORACLE, LARGE = "of the oracle", "P(large)"
+MORE: dict[str, Callable[[Series], str]] = {
+    ORACLE: _oracle,
+    **{"q95": _tail("q95"), "q99": _tail("q99"), "CVaR95": _tail("cvar95")},
+    LARGE: lambda found: f"{found['tails']['over']:.1%}" if "tails" in found else "",
+    "exponent": _exponent,
+}
+"""Columns of the oracle and of tails, where any line has them."""
+
+
+def _more_columns(series: Mapping[str, Series]) -> list[str]:
+    return [name for name, cell in MORE.items() if any(map(cell, series.values()))]
 
 
 def _more_words(columns: list[str]) -> str:
     words = f"; {ORACLE}: as a multiple of the policy that is given most" if ORACLE in columns else ""
-    if Q95 in columns:
+    if LARGE in columns:
         words += "; tails are over all worlds and runs, and large is twice the baseline's median"
     return words
 

@@ -264,20 +264,6 @@ def spell(when: datetime | None) -> str:
     return "–" if when is None else f"{when:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def duration(seconds: float | None) -> str:
-    """How long something took.
-
-    >>> [duration(value) for value in (0.002, 0.25, 42, 600, 9000, 200000, None)]
-    ['0.1 s', '0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
-    """
-    if seconds is None:
-        return "–"
-    for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{max(seconds, 0.1):.1f} s"
-
-
 def values(problem: Problem, given: dict[str, Any]) -> str:
     """An outcome in words."""
     said = (setting_words(name, "missing" if value is None else value, problem.names) for name, value in given.items())

@@ -16,7 +16,7 @@ from ....core.markup import in_path
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
 from ....reporting.answers import answers, less_costs, unit_of
-from ....reporting.axes import PLAIN
+from ....reporting.axes import PLAIN, duration
 from ....reporting.sheets import listed
 from ....reporting.study_page import best_arms, evidence_figure, notes_of
 from ...studies import DecisionRow, Study
@@ -97,7 +97,7 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
 
 
 def _waits(study: Study) -> dict[str, Any]:
-    return {"waits": study.waiting(), "duration": figures.duration}
+    return {"waits": study.waiting(), "duration": duration}
 
 
 @router.get("/")
