@@ -126,26 +126,21 @@ def _agreed() -> bool:
 
 
 def _show(terminal: Console, found: "described.AnalysisDescription", everything: bool, html: Path | None) -> None:
-    arms, sets, causal = (
-        sheets.arms_sheet(found["arms"]),
-        sheets.sets_sheet(found["sets"]),
-        found["assignment"]["causal"],
-    )
+    arms, causal = sheets.arms_sheet(found["arms"]), found["assignment"]["causal"]
     if not causal:
         arms = arms._replace(title="Arms, the highest mean first")
-    if not everything:
-        arms = sheets.first_rows(arms, SHOWN_ARMS, "--all shows all")
-        sets = sheets.first_rows(sets, SHOWN_SETS, "--all shows all")
+
+    def shown(sheet: "sheets.Sheet", most: int) -> "terminals.TerminalTable":
+        return terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, most, "--all shows all"))
+
     terminal.print(terminals.written(sheets.answer(found)))
-    terminal.print(terminals.TerminalTable(arms))
+    terminal.print(shown(arms, SHOWN_ARMS))
     lifts = sheets.lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
-        terminal.print(
-            terminals.TerminalTable(lifts if everything else sheets.first_rows(lifts, SHOWN_ARMS, "--all shows all"))
-        )
+        terminal.print(shown(lifts, SHOWN_ARMS))
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
         terminal.print(terminals.TerminalTable(sheets.effects_sheet(found["effects"])))
-    terminal.print(terminals.TerminalTable(sets))
+    terminal.print(shown(sheets.sets_sheet(found["sets"]), SHOWN_SETS))
     for title, lines in (("Noticed:", sheets.other_notices(found)), ("Inferred from the table:", found["inferred"])):
         if lines:
             terminal.print(terminals.written(title, "bold"))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ..core.processes import Terminated, stopped_once
 from ..errors import OptionError
-from .deferred import experiments, plots, simulation, summary_sheets, terminals
+from .deferred import experiments, plots, sheets, simulation, summary_sheets, terminals
 from .root import app, console, names_in, waiting
 from .streams import say, say_json
 from .study import AsJson, problem_in
@@ -24,6 +24,10 @@ Scheduler = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Print only the summaries, as JSON.")]
+
+
+SHOWN_ROWS = 40
+"""Of the table of a figure."""
 
 
 def run_long(
@@ -44,7 +48,9 @@ def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *,
     """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
-            terminal.print(terminals.TerminalTable(summary_sheets.sheet_of(each.summary, each.about)))
+            sheet = summary_sheets.sheet_of(each.summary, each.about)
+            shown = sheets.first_rows(sheet, SHOWN_ROWS, "all are in summary.json")
+            terminal.print(terminals.TerminalTable(shown))
         elif by_reading := experiments.figure_files.claims_by_reading(
             # the report says once what the matrix leaves out
             experiments.figure_files.read_summaries(out, lambda _: None)

@@ -81,18 +81,6 @@ class Unit(NamedTuple):
 
 RATE = Unit(percent=True)
 PLAIN = Unit(percent=False)
-SMALL = 0.2
-"""Rates up to this are shown in percent."""
-
-
-def unit_for(means: Iterable[float | None]) -> Unit:
-    """Percent where rates are small.
-
-    >>> unit_for([0.02, None, 0.1]).percent, unit_for([0.02, 3.0]).percent
-    (True, False)
-    """
-    known = [mean for mean in means if mean is not None and math.isfinite(mean)]
-    return RATE if known and min(known) >= 0 and max(known) <= SMALL else PLAIN
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

@@ -101,9 +101,6 @@ def _lines(row: MatrixRow, columns: Iterable[str]) -> list[tuple[str, list[Matri
 # The numbers of a figure, and the verdicts on its claims
 
 
-KEPT_IN = "summary.json"
-
-
 def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
     """The numbers of a summary; `about` may add what is not the same in every run."""
     if "series" not in summary:
@@ -140,7 +137,7 @@ def _by_tier(summary: Summary, about: About) -> Sheet:
         f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
         "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
     ) + _more_words(more)
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), True, KEPT_IN)
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), True)
 
 
 def _curves(summary: Summary) -> Sheet:
@@ -177,7 +174,7 @@ def _curves(summary: Summary) -> Sheet:
         caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
     caption += _more_words(more) + _missing_quantiles(summary)
     numbers = columns_from(first_number, tuple(columns))
-    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers, kept_in=KEPT_IN)
+    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers)
 
 
 def _nearest(points: Sequence[int], to: float) -> int:
@@ -267,7 +264,7 @@ def _theorem(summary: Summary) -> Sheet:
     )
     columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
     caption = f"{summary['runs']:,} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
-    return Sheet(summary["title"], caption, columns, rows, columns_from(2, columns), kept_in=KEPT_IN)
+    return Sheet(summary["title"], caption, columns, rows, columns_from(2, columns))
 
 
 def _example(summary: Summary) -> Sheet:
@@ -286,7 +283,7 @@ def _example(summary: Summary) -> Sheet:
     caption = (
         f"{summary['runs']:,} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
     )
-    return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns), kept_in=KEPT_IN)
+    return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns))
 
 
 def _limits(summary: Summary) -> Sheet:
@@ -320,7 +317,7 @@ def _limits(summary: Summary) -> Sheet:
         f"means over worlds; regret ± standard error at T = {found[0]['horizon']:,}, {found[0]['runs']} runs each; "
         "where no set separates, C_S and C_P are what the variables would be worth if they did"
     )
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), kept_in=KEPT_IN)
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns))
 
 
 def _average(values: list[float]) -> float:
@@ -347,7 +344,7 @@ def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
         "the weakest difference is shown"
     )
-    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, (), kept_in=KEPT_IN)
+    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, ())
 
 
 def _decisive(verdict: Verdict) -> str:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 else:
     bar = later("rich.progress")
 
-SHOWN_ROWS = 12
-"""Of a long table."""
-
 
 def written(text: str, style: str = "") -> Text:
     """Literal text: brackets and colons are neither markup nor emoji; escape sequences are spelled out."""
@@ -65,7 +62,7 @@ def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
 class TerminalTable:
     """A sheet for the terminal, laid out when it is printed, for the current width.
 
-    Long sheets are cut if kept elsewhere, groups have a line in bold instead of a column.
+    Groups have a line in bold instead of a column.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -74,15 +71,11 @@ class TerminalTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich prints."""
         sheet, first = self._sheet, 1 if self._sheet.grouped else 0
-        cut = bool(sheet.kept_in) and len(sheet.rows) > 3 * SHOWN_ROWS
-        caption = sheet.caption
-        if cut:
-            caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in {sheet.kept_in}"
         table = Table(
             title=written(printable(sheet.title)),
             title_justify="left",
             title_style="bold",
-            caption=written(caption) if caption else None,
+            caption=written(sheet.caption) if sheet.caption else None,
             caption_justify="left",
             box=SIMPLE,
             pad_edge=False,
@@ -90,7 +83,7 @@ class TerminalTable:
         )
         rows: list[tuple[tuple[str, ...], bool]] = []
         """The cells of each line, and whether it is the head of a group."""
-        for group, members in groupby(sheet.rows[:SHOWN_ROWS] if cut else sheet.rows, lambda row: row[:first]):
+        for group, members in groupby(sheet.rows, lambda row: row[:first]):
             rows += [(group, True)] * any(group)
             rows += [(row[first:], False) for row in members]
         names = [printable(name) for name in sheet.columns[first:]]
