@@ -96,10 +96,6 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
     }
 
 
-def _waits(study: Study) -> dict[str, Any]:
-    return {"waits": study.waiting(), "duration": duration}
-
-
 @router.get("/")
 def studies(request: Request) -> Response:
     """All studies."""
@@ -122,16 +118,8 @@ def _listed(request: Request) -> list[dict[str, Any]]:
                 view = registry.look(row.name, seen.of)
             except CausalBanditsError as refused:  # corrupt, or deleted meanwhile: the others are listed all the same
                 error = without_secrets(str(refused))
-        answer = answers(view.about) if view is not None else []
-        lines.append(
-            {
-                "row": row,
-                "created": row.created,
-                "view": view,
-                "answer": answer[0] if answer else None,
-                "error": error,
-            }
-        )
+        first = answers(view.about)[0] if view is not None else None
+        lines.append({"row": row, "created": row.created, "view": view, "answer": first, "error": error})
     return lines
 
 
@@ -271,8 +259,8 @@ def health(request: Request, name: StudyName) -> Response:
     def looked(study: Study) -> Response:
         view = views_of(request).of(study)
         found = view.about["health"] if views.is_large(view) else study.health()
-        checks: dict[str, Any] = {"health": found, "alarms": study.alarms()}
-        return page(request, "health.html", **common(request, view, "health.html"), **_waits(study), **checks)
+        shown = {"health": found, "alarms": study.alarms(), "waits": study.waiting(), "duration": duration}
+        return page(request, "health.html", **{**common(request, view, "health.html"), **shown})
 
     return registry_of(request).look(name, looked)
 
