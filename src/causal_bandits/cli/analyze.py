@@ -10,8 +10,7 @@ from rich.console import Console
 from ..core.files import replacing
 from ..errors import OptionError
 from .deferred import analysis, described, sheets, study_pages, terminals
-from .root import app, console, names_in, waiting
-from .streams import say_json
+from .root import app, console, names_in, say_json, waiting
 
 CONTROL = "Arm to compare with, written lever=value,...; by default levels named none, off, control or similar."
 UNIT = "Column that identifies users (or other units) with several rows each; intervals are computed by unit."

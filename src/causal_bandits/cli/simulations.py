@@ -11,8 +11,7 @@ from rich.console import Console
 from ..core.processes import Terminated, stopped_once
 from ..errors import OptionError
 from .deferred import experiments, plots, sheets, simulation, summary_sheets, terminals
-from .root import app, console, names_in, waiting
-from .streams import say, say_json
+from .root import app, console, names_in, say, say_json, waiting
 from .study import AsJson, problem_in
 
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")]

@@ -10,12 +10,11 @@ from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
-from ....reporting.answers import unit_of
 from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
 from ....reporting.charts import SHARES, Series
 from ....reporting.described import ArmRow
 from ....reporting.html import soft
-from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
+from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches, unit_of
 from ....reporting.text import short
 from ...studies import Explanation
 from ...studies.funnel import Funnel, Step

@@ -32,7 +32,6 @@ from ....core.problem import Arm, Level, Problem, Variable
 from ....core.serialization import to_json
 from ....errors import CausalBanditsError
 from ....reporting import charts
-from ....reporting.answers import LONGEST_ARM
 from ....reporting.axes import RATE, interval_of
 from ....reporting.courses import (
     ChanceCourse,
@@ -43,7 +42,7 @@ from ....reporting.courses import (
 )
 from ....reporting.described import StudyDescription, in_display_names
 from ....reporting.sheets import evidence_of, pending_words, state_of
-from ....reporting.study_page import best_arms
+from ....reporting.study_page import LONGEST_ARM, best_arms
 from ....reporting.text import short
 from ...studies import TRANSACTIONAL, Study
 from ...studies.deciding import open_arms

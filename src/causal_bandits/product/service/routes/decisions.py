@@ -16,7 +16,7 @@ from ....core.data.table_files import neutral
 from ....errors import ConflictError, OptionError, UnknownVariableError, brief, listing
 from ...studies import Decision, DecisionRow, Study
 from ...studies.decisions import OWN
-from ..bodies import Ask, KeyedOutcome, Outcome, Rows
+from ..bodies import Ask, KeyedOutcome, Outcome, Rows, checked_columns, checked_rows, json_in, rows_in_lines, table_in
 from ..gate import RefusedError
 from ..problems import KeyReusedError
 from ..responses import (
@@ -32,7 +32,6 @@ from ..responses import (
     registry_of,
     study_router,
 )
-from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
 router = study_router(tags=["decisions"])
 

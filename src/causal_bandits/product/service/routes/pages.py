@@ -15,10 +15,9 @@ from starlette.staticfiles import StaticFiles
 from ....core.markup import in_path
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
-from ....reporting.answers import answers, less_costs, unit_of
 from ....reporting.axes import PLAIN, duration
 from ....reporting.sheets import listed
-from ....reporting.study_page import best_arms, evidence_figure, notes_of
+from ....reporting.study_page import answers, best_arms, evidence_figure, less_costs, notes_of, unit_of
 from ...studies import DecisionRow, Study
 from ...studies.history import STATUSES, decision_row, select_decisions
 from ...studies.state import StudyState
