@@ -117,7 +117,7 @@ BATCH: dict[str, Any] = {
 }
 
 
-@router.post("/outcomes", **answers(int, 404, 409, 413, field="told"), openapi_extra=BATCH)
+@router.post("/outcomes", **answers(int, 404, 409, field="told"), openapi_extra=BATCH)
 async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Query()] = False) -> Response:
     """Record many outcomes, all or none: rows with an id or a key as a JSON array or as NDJSON, or a table.
 
@@ -163,7 +163,7 @@ IMPORT: dict[str, Any] = {
 }
 
 
-@router.post("/imports", **answers(int, 404, 409, 413, field="imported"), openapi_extra=IMPORT)
+@router.post("/imports", **answers(int, 404, 409, field="imported"), openapi_extra=IMPORT)
 async def import_rows(request: Request, name: StudyName, key: Key = None) -> Response:
     """Import logged rows as prior data: rows or columns as JSON, or rows as NDJSON; all or none."""
     content = await request.body()
