@@ -1,13 +1,14 @@
 """`causal-bandits reproduce|compare|plan`: simulations."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from ..core.markup import counted
 from ..core.processes import Terminated, stopped_once
 from ..errors import OptionError
 from .deferred import experiments, plots, sheets, simulation, summary_sheets, terminals
@@ -72,10 +73,14 @@ Weighted = Annotated[
 
 def _list_figures(wanted: bool) -> None:
     if wanted:
-        terminal = console()
-        for name, experiment in experiments.EXPERIMENTS.items():
-            terminal.print(terminals.written(name, "bold"), "", experiment.title, soft_wrap=True)
-        raise typer.Exit
+        _list((name, experiment.title) for name, experiment in experiments.EXPERIMENTS.items())
+
+
+def _list(lines: Iterable[tuple[str, str]]) -> NoReturn:
+    terminal = console()
+    for name, title in lines:
+        terminal.print(terminals.written(name, "bold"), "", title, soft_wrap=True)
+    raise typer.Exit
 
 
 @app.command("reproduce")
@@ -142,16 +147,9 @@ def _names(option: str, text: str) -> list[str]:
 
 def _list_policies(wanted: bool) -> None:
     if wanted:
-        terminal = console()
-        terminal.print(terminals.written("policies", "bold"), "", ", ".join(simulation.entries()), soft_wrap=True)
-        for name, family in experiments.FAMILIES.items():
-            terminal.print(
-                terminals.written(name, "bold"),
-                "",
-                f"{family.title} ({family.worlds} world{'s' if family.worlds > 1 else ''})",
-                soft_wrap=True,
-            )
-        raise typer.Exit
+        families = experiments.FAMILIES.items()
+        worlds = ((name, f"{family.title} ({counted(family.worlds, 'world')})") for name, family in families)
+        _list([("policies", ", ".join(simulation.entries())), *worlds])
 
 
 DELAY = (

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -332,19 +333,13 @@ BY_TESTS = (
 
 def best_arms(arms: Sequence[ArmRow], most: int) -> Sequence[ArmRow]:
     """The first arms, at most `most` of them; of every segment the same number, where there are some."""
-    segments = {_segment_of(row) for row in arms}
-    if len(segments) < 2:
-        return arms[:most]
-    counts, shown = dict.fromkeys(segments, 0), []
-    for row in arms:
-        counts[_segment_of(row)] += 1
-        if counts[_segment_of(row)] <= max(most // len(segments), 1):
+    segments = [tuple(row["segment"].items()) for row in arms]
+    each, counts, shown = max(most // max(len({*segments}), 1), 1), Counter[Any](), []
+    for row, segment in zip(arms, segments, strict=True):
+        counts[segment] += 1
+        if counts[segment] <= each:
             shown.append(row)
     return shown[:most]
-
-
-def _segment_of(row: ArmRow) -> tuple[Any, ...]:
-    return tuple(row["segment"].items())
 
 
 def each_segment(arms: Sequence[ArmRow]) -> str:

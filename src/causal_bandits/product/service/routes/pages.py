@@ -187,10 +187,9 @@ def study_decisions(request: Request, name: StudyName, before: Annotated[int | N
     def work(study: Study, view: View) -> dict[str, Any]:
         error = ""
         try:
-            made, rows = study._session.read(lambda state: _chosen(state, given, before))
+            made, last, rows = study._session.read(lambda state: _chosen(state, given, before))
         except CausalBanditsError as refused:
-            (made, rows), error = ([], []), str(refused)
-        last = len(made) if before is None else int(np.searchsorted(made, before))
+            (made, last, rows), error = ([], 0, []), str(refused)
         query = urlencode(given)
         return {
             "rows": rows,
@@ -210,8 +209,8 @@ def study_decisions(request: Request, name: StudyName, before: Annotated[int | N
     return study_page(request, name, "decisions.html", work)
 
 
-def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[int], list[DecisionRow]]:
-    """The decisions that a filter leaves, the oldest first, and the rows of one page, the newest first."""
+def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[int], int, list[DecisionRow]]:
+    """The decisions that a filter leaves, the oldest first, and a page: where it ends, and its rows, newest first."""
     until = given.get("until")
     found = select_decisions(
         state,
@@ -221,7 +220,7 @@ def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[i
         until=None if until is None else until if "T" in until else f"{until}T23:59:59.999999",
     )
     last = len(found) if before is None else int(np.searchsorted(found, before))
-    return found, [decision_row(state, number) for number in reversed(found[max(last - AT_ONCE, 0) : last])]
+    return found, last, [decision_row(state, number) for number in reversed(found[max(last - AT_ONCE, 0) : last])]
 
 
 @router.get("/studies/{name}/decisions/{id}")
