@@ -80,7 +80,7 @@ def test_tiers_head_their_policies_and_no_name_is_cut(width: int) -> None:
 
 def test_long_tables_are_cut_on_a_terminal_alone() -> None:
     sheet = Sheet("T", "", ("n" * 60,), tuple((f"[{n}]",) for n in range(100)), (0,))
-    shown = text_of(first_rows(sheet, 12, "all are in summary.json"))
+    shown = text_of(first_rows(sheet, 12, rest="all are in summary.json"))
     assert "[11]" in shown
     assert "[12]" not in shown
     assert "the first 12 of 100; all are in summary.json" in shown

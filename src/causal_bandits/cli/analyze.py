@@ -112,7 +112,9 @@ def _show_proposal(proposal: "analysis.Proposal", table: "str | analysis.Query",
     sheet = sheets.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
     terminal.print("Name the reward (--target) and the levers (--interventions). Suggested from names and values:")
     terminal.print(
-        terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
+        terminals.TerminalTable(
+            sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, rest="--all shows all")
+        )
     )
     terminal.print("Nothing was analyzed yet. If the roles are right, run this command; otherwise change the names:\n")
     terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
@@ -130,7 +132,8 @@ def _show(terminal: Console, found: "described.AnalysisDescription", everything:
         arms = arms._replace(title="Arms, the highest mean first")
 
     def shown(sheet: "sheets.Sheet", most: int) -> "terminals.TerminalTable":
-        return terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, most, "--all shows all"))
+        cut = sheet if everything else sheets.first_rows(sheet, most, rest="--all shows all")
+        return terminals.TerminalTable(cut)
 
     terminal.print(terminals.written(sheets.answer(found)))
     terminal.print(shown(arms, SHOWN_ARMS))

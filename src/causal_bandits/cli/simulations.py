@@ -26,10 +26,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")
 OnlyJson = Annotated[bool, typer.Option("--json", help="Print only the summaries, as JSON.")]
 
 
-SHOWN_ROWS = 40
-"""Of the table of a figure."""
-
-
 def run_long(
     terminal: Console, work: "Callable[[experiments.Progress], list[experiments.Reproduced]]"
 ) -> "list[experiments.Reproduced]":
@@ -49,7 +45,7 @@ def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *,
     for each in found:
         if "matrix" not in each.summary:
             sheet = summary_sheets.sheet_of(each.summary, each.about)
-            shown = sheets.first_rows(sheet, SHOWN_ROWS, "all are in summary.json")
+            shown = sheets.first_rows(sheet, rest="all are in summary.json")
             terminal.print(terminals.TerminalTable(shown))
         elif by_reading := experiments.figure_files.claims_by_reading(
             # the report says once what the matrix leaves out

@@ -200,7 +200,11 @@ def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
     return f"{where}{stands_out}Recommended: {best['lever_label']}; {worth}. {_sure(best)}"
 
 
-def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
+SHOWN_ROWS = 40
+"""Of the table of a figure, on a terminal."""
+
+
+def first_rows(sheet: Sheet, most: int = SHOWN_ROWS, *, rest: str) -> Sheet:
     """The same table with its first rows alone, and below it where the rest is."""
     if len(sheet.rows) <= most:
         return sheet
