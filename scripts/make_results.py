@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from causal_bandits.reporting.results_page import duration
+from causal_bandits.reporting.axes import duration
 from causal_bandits.reporting.sheets import in_markdown
 from causal_bandits.reporting.summaries import About, Summary
 from causal_bandits.reporting.summary_plots import finding

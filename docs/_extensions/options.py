@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from causal_bandits.cli.options import default_words, flag_of
+from causal_bandits.cli.root import default_words, flag_of
 from causal_bandits.product.options import StudyOptions, options_of
 from causal_bandits.product.service.settings import ServerOptions
 

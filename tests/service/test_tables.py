@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits.errors import OptionError
+from causal_bandits.product.service.bodies import checked_columns, rows_in_lines, table_in
 from causal_bandits.product.service.gate import RefusedError
-from causal_bandits.product.service.tables import checked_columns, rows_in_lines, table_in
 
 from .calls import Caller
 from .conftest import OpenApp

@@ -10,8 +10,7 @@ from rich.console import Console
 from ..core.files import replacing
 from ..errors import OptionError
 from .deferred import analysis, described, sheets, study_pages, terminals
-from .root import app, console, names_in, waiting
-from .streams import say_json
+from .root import app, console, names_in, say_json, waiting
 
 CONTROL = "Arm to compare with, written lever=value,...; by default levels named none, off, control or similar."
 UNIT = "Column that identifies users (or other units) with several rows each; intervals are computed by unit."
@@ -113,7 +112,9 @@ def _show_proposal(proposal: "analysis.Proposal", table: "str | analysis.Query",
     sheet = sheets.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
     terminal.print("Name the reward (--target) and the levers (--interventions). Suggested from names and values:")
     terminal.print(
-        terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
+        terminals.TerminalTable(
+            sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, rest="--all shows all")
+        )
     )
     terminal.print("Nothing was analyzed yet. If the roles are right, run this command; otherwise change the names:\n")
     terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
@@ -126,26 +127,22 @@ def _agreed() -> bool:
 
 
 def _show(terminal: Console, found: "described.AnalysisDescription", everything: bool, html: Path | None) -> None:
-    arms, sets, causal = (
-        sheets.arms_sheet(found["arms"]),
-        sheets.sets_sheet(found["sets"]),
-        found["assignment"]["causal"],
-    )
+    arms, causal = sheets.arms_sheet(found["arms"]), found["assignment"]["causal"]
     if not causal:
         arms = arms._replace(title="Arms, the highest mean first")
-    if not everything:
-        arms = sheets.first_rows(arms, SHOWN_ARMS, "--all shows all")
-        sets = sheets.first_rows(sets, SHOWN_SETS, "--all shows all")
+
+    def shown(sheet: "sheets.Sheet", most: int) -> "terminals.TerminalTable":
+        cut = sheet if everything else sheets.first_rows(sheet, most, rest="--all shows all")
+        return terminals.TerminalTable(cut)
+
     terminal.print(terminals.written(sheets.answer(found)))
-    terminal.print(terminals.TerminalTable(arms))
+    terminal.print(shown(arms, SHOWN_ARMS))
     lifts = sheets.lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
-        terminal.print(
-            terminals.TerminalTable(lifts if everything else sheets.first_rows(lifts, SHOWN_ARMS, "--all shows all"))
-        )
+        terminal.print(shown(lifts, SHOWN_ARMS))
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
         terminal.print(terminals.TerminalTable(sheets.effects_sheet(found["effects"])))
-    terminal.print(terminals.TerminalTable(sets))
+    terminal.print(shown(sheets.sets_sheet(found["sets"]), SHOWN_SETS))
     for title, lines in (("Noticed:", sheets.other_notices(found)), ("Inferred from the table:", found["inferred"])):
         if lines:
             terminal.print(terminals.written(title, "bold"))

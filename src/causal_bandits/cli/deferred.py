@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ..core import problem as problems
     from ..core.data import table_files
     from ..product import analysis, service, studies
-    from ..reporting import answers, described, plots, sheets, summary_sheets
+    from ..reporting import described, plots, sheets, summary_sheets
     from ..reporting import study_page as study_pages
     from ..reporting import terminal as terminals
     from ..research import experiments, simulation
@@ -19,14 +19,12 @@ else:
     analysis, service = later("causal_bandits.product.analysis"), later("causal_bandits.product.service")
     studies, sheets = later("causal_bandits.product.studies"), later("causal_bandits.reporting.sheets")
     described, plots = later("causal_bandits.reporting.described"), later("causal_bandits.reporting.plots")
-    answers = later("causal_bandits.reporting.answers")
     summary_sheets = later("causal_bandits.reporting.summary_sheets")
     study_pages, terminals = later("causal_bandits.reporting.study_page"), later("causal_bandits.reporting.terminal")
     experiments, simulation = later("causal_bandits.research.experiments"), later("causal_bandits.research.simulation")
 
 __all__ = [
     "analysis",
-    "answers",
     "described",
     "experiments",
     "plots",

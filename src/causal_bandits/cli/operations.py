@@ -11,9 +11,7 @@ from ..errors import StorageError, UnreadableStudyError
 from ..product.options import AlarmOptions, json_in
 from ..product.service.settings import ServerOptions, server_options
 from .deferred import problems, service, studies
-from .options import ENVIRONMENT, takes
-from .root import app, waiting
-from .streams import finish, say
+from .root import ENVIRONMENT, app, finish, say, takes, waiting
 from .study import DEFAULT_STORAGE, AsJson, Storage, problem_in, report
 
 

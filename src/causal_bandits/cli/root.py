@@ -1,25 +1,30 @@
-"""Shared by all commands: the program, its consoles, and error handling."""
+"""Shared by all commands: the program, its consoles and streams, flags from a model of options, and errors."""
 
+import codecs
 import contextlib
 import csv
+import errno
+import inspect
 import io
+import json
+import os
 import sys
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from .._version import __version__
 from ..core.logs import log_to_stderr
+from ..core.markup import printable
 from ..core.secrecy import without_secrets
 from ..errors import CausalBanditsError, OptionError, brief
-from ..product.options import LOG_LEVEL, unknown_option
+from ..product.options import FLAG, LOG_LEVEL, Option, options_of, unknown_option
 from .deferred import terminals
-from .streams import failed, finish, prepare
 
 UsageErrors = typer.BadParameter.__mro__[1:3]
 """What the parser raises for an unknown command; typer has no public name for it."""
@@ -64,36 +69,79 @@ def console(*, quiet: bool = False, errors: bool = False) -> Console:
     return terminal
 
 
-SHOWN_AFTER = 1.0
-"""Seconds."""
-BETWEEN = 2.0
-"""Seconds between two lines without a terminal."""
+def waiting() -> "AbstractContextManager[terminals.Tell]":
+    """Progress on standard error, of work that takes longer than a second."""
+    return terminals.progress(console(errors=True), after=1.0)
 
 
-@contextlib.contextmanager
-def waiting() -> Iterator[Callable[[str, int, int], None]]:
-    """Gives a function to call with (what, parts done, all parts); it shows them on standard error."""
-    errors = console(errors=True)
-    shown = errors.status("starting")
-    begun = said = time.monotonic()
+# Standard output and error may have another encoding, or be closed or full
 
-    def tell(what: str, done: int, of: int) -> None:
-        nonlocal said
-        share = f" ({done / of:.0%})" if of > 1 else ""
-        shown.update(f"{what}{share}")
-        now = time.monotonic()
-        if not errors.is_terminal and now - begun > SHOWN_AFTER and now - said > BETWEEN:
-            said = now
-            errors.print(f"{what}{share}", soft_wrap=True)
 
-    start = threading.Timer(SHOWN_AFTER, shown.start if errors.is_terminal else lambda: None)
-    start.daemon = True
-    start.start()
-    try:
-        yield tell
-    finally:
-        start.cancel()
-        shown.stop()
+class _Closed(io.TextIOBase):
+    """A standard output that the caller has closed: writing to it raises an error."""
+
+    def write(self, _text: str) -> NoReturn:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+PLAIN = str.maketrans({"–": "-", "—": "-", "…": "...", "±": "+-", "×": "x", "µ": "u"})
+"""ASCII replacements of our symbols; other characters are shown as escapes."""
+
+
+def _spelt(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError):
+        plain = error.object[error.start : error.end].translate(PLAIN)
+        return plain.encode("ascii", "backslashreplace").decode(), error.end
+    raise error
+
+
+codecs.register_error("causal_bandits.spelt", _spelt)
+
+
+def prepare() -> None:
+    """Characters that the terminal cannot encode are shown as escapes, and never raise an error."""
+    if sys.stdout is None:
+        _to_nowhere(1)
+        sys.stdout = _Closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="causal_bandits.spelt")
+
+
+def say(text: str) -> None:
+    """Print a text; escape sequences in it have no effect."""
+    sys.stdout.write(printable(text, keep="\n\t") + "\n")
+
+
+def say_json(values: Any, indent: int | None = None) -> None:
+    """Print JSON, in characters that the output has."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    text = json.dumps(values, indent=indent, ensure_ascii=not encoding.startswith("utf"))
+    sys.stdout.write(printable(text, keep="\n\t") + "\n")
+
+
+def finish() -> None:
+    """Flush the output now, while an error can still be reported."""
+    sys.stdout.flush()
+
+
+def failed(error: OSError) -> tuple[str | None, int]:
+    """Standard output cannot be written: the message and the exit code. It is not retried at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        _to_nowhere(1)
+    if error.errno == errno.EPIPE:  # as after `| head -1`: the reader has seen enough
+        return None, 1
+    return f"cannot write to standard output ({error.strerror or error}); the command itself may have completed", 1
+
+
+def _to_nowhere(handle: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != handle:
+        os.dup2(nowhere, handle)
+        os.close(nowhere)
+
+
+# Values and flags
 
 
 def names_in(text: str) -> list[str]:
@@ -107,6 +155,66 @@ def names_in(text: str) -> list[str]:
     except csv.Error:
         raise OptionError(f"{brief(text)} is not a list of names; expected names separated by commas") from None
     return [name.strip() for row in rows for name in row if name.strip()]
+
+
+ENVIRONMENT = "CAUSAL_BANDITS_"
+"""Prefix of all environment variables."""
+
+
+def takes(model: Any, *, environment: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command a flag for every option of a model, and an environment variable if asked for.
+
+    The command gets the options that were given as keywords.
+    """
+    options = options_of(model)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        flags = []
+        for name, option in options.items():
+            shown = typer.Option(
+                flag_of(name, option),
+                help=option.help + default_words(model, name) + (" Repeat it for several." if option.kind.many else ""),
+                metavar=option.kind.metavar or None,
+                envvar=f"{ENVIRONMENT}{name.upper()}" if environment else None,
+                show_envvar=False,
+            )
+            kind: Any = bool | None if option.kind is FLAG else list[str] | None if option.kind.many else str | None
+            annotation = Annotated[kind, shown]
+            flags.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+
+        @wraps(command)
+        def called(**given: Any) -> None:
+            texts = {name: given.pop(name) for name in options}
+            found = {name: text for name, text in texts.items() if text is not None and text != []}
+            command(**given, **{name: _value(name, options[name], text) for name, text in found.items()})
+
+        vars(called)["__signature__"] = signature.replace(parameters=[*own, *flags])
+        return called
+
+    return decorate
+
+
+def flag_of(name: str, option: Option) -> str:
+    """The flag of an option."""
+    flag = option.flag or f"--{name.replace('_', '-')}"
+    return f"{flag}/--no-{flag[2:]}" if option.kind is FLAG else flag
+
+
+def default_words(model: Any, name: str) -> str:
+    """The default of an option, where its model has one."""
+    default = getattr(model, name, None)
+    if isinstance(default, tuple):
+        default = " ".join(default)
+    return "" if default in (None, "", False) else f" [default: {default}]"
+
+
+def _value(name: str, option: Option, text: Any) -> Any:
+    return option.kind.from_text(name, text) if isinstance(text, str) else text
+
+
+# Running
 
 
 def _show_warning(message: Warning | str, *place: object, **more: object) -> None:

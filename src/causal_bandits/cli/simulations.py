@@ -1,18 +1,18 @@
 """`causal-bandits reproduce|compare|plan`: simulations."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from ..core.markup import counted
 from ..core.processes import Terminated, stopped_once
 from ..errors import OptionError
-from .deferred import experiments, plots, simulation, summary_sheets, terminals
-from .root import app, console, names_in, waiting
-from .streams import say, say_json
+from .deferred import experiments, plots, sheets, simulation, summary_sheets, terminals
+from .root import app, console, names_in, say, say_json, waiting
 from .study import AsJson, problem_in
 
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")]
@@ -44,7 +44,9 @@ def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *,
     """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
-            terminal.print(terminals.TerminalTable(summary_sheets.sheet_of(each.summary, each.about)))
+            sheet = summary_sheets.sheet_of(each.summary, each.about)
+            shown = sheets.first_rows(sheet, rest="all are in summary.json")
+            terminal.print(terminals.TerminalTable(shown))
         elif by_reading := experiments.figure_files.claims_by_reading(
             # the report says once what the matrix leaves out
             experiments.figure_files.read_summaries(out, lambda _: None)
@@ -67,10 +69,14 @@ Weighted = Annotated[
 
 def _list_figures(wanted: bool) -> None:
     if wanted:
-        terminal = console()
-        for name, experiment in experiments.EXPERIMENTS.items():
-            terminal.print(terminals.written(name, "bold"), "", experiment.title, soft_wrap=True)
-        raise typer.Exit
+        _list((name, experiment.title) for name, experiment in experiments.EXPERIMENTS.items())
+
+
+def _list(lines: Iterable[tuple[str, str]]) -> NoReturn:
+    terminal = console()
+    for name, title in lines:
+        terminal.print(terminals.written(name, "bold"), "", title, soft_wrap=True)
+    raise typer.Exit
 
 
 @app.command("reproduce")
@@ -137,16 +143,9 @@ def _names(option: str, text: str) -> list[str]:
 
 def _list_policies(wanted: bool) -> None:
     if wanted:
-        terminal = console()
-        terminal.print(terminals.written("policies", "bold"), "", ", ".join(simulation.entries()), soft_wrap=True)
-        for name, family in experiments.FAMILIES.items():
-            terminal.print(
-                terminals.written(name, "bold"),
-                "",
-                f"{family.title} ({family.worlds} world{'s' if family.worlds > 1 else ''})",
-                soft_wrap=True,
-            )
-        raise typer.Exit
+        families = experiments.FAMILIES.items()
+        worlds = ((name, f"{family.title} ({counted(family.worlds, 'world')})") for name, family in families)
+        _list([("policies", ", ".join(simulation.entries())), *worlds])
 
 
 DELAY = (

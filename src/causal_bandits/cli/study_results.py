@@ -9,9 +9,8 @@ import typer
 from ..core.markup import counted, number
 from ..core.serialization import to_json
 from ..errors import OptionError
-from .deferred import answers, described, policies, sheets, studies, terminals
-from .root import console
-from .streams import say
+from .deferred import described, policies, sheets, studies, study_pages, terminals
+from .root import console, say
 from .study import OfSegment, Shown, segment_in, study_command
 
 Confidence = Annotated[float, typer.Option(help="Confidence level of intervals.")]
@@ -30,7 +29,7 @@ def _show(about: "described.StudyDescription") -> None:
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
     terminal.print(terminals.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{counted(about['decisions']['all'], 'decision')}: {counts}; {counted(about['rows'], 'row')}")
-    for each in answers.answers(about):
+    for each in study_pages.answers(about):
         terminal.print(terminals.written(f"{each.segment}: " * bool(each.segment) + each.says))
     if "staleness" in about:
         behind = about["staleness"]
@@ -42,7 +41,7 @@ def _show(about: "described.StudyDescription") -> None:
         terminal.print(sheets.pending_words(about["pending"]))
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {counted(count, 'row')}")
-    unit = answers.unit_of(about["reward"])
+    unit = study_pages.unit_of(about["reward"])
     _table(sheets.arms_sheet(about["arms"], unit))
     lifts = sheets.lifts_sheet(about["arms"], unit)
     if lifts is not None:
@@ -101,7 +100,7 @@ def effects(
     found = study.effects(level=confidence)
     if not found.known:
         return found, "no two arms differ in exactly one lever, so there are no effects of levels to show"
-    unit = answers.unit_of(study.problem.reward.kind)
+    unit = study_pages.unit_of(study.problem.reward.kind)
     return found, lambda: _table(sheets.effects_sheet(to_json(found.known), unit))
 
 

@@ -81,18 +81,6 @@ class Unit(NamedTuple):
 
 RATE = Unit(percent=True)
 PLAIN = Unit(percent=False)
-SMALL = 0.2
-"""Rates up to this are shown in percent."""
-
-
-def unit_for(means: Iterable[float | None]) -> Unit:
-    """Percent where rates are small.
-
-    >>> unit_for([0.02, None, 0.1]).percent, unit_for([0.02, 3.0]).percent
-    (True, False)
-    """
-    known = [mean for mean in means if mean is not None and math.isfinite(mean)]
-    return RATE if known and min(known) >= 0 and max(known) <= SMALL else PLAIN
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -169,7 +157,8 @@ def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
 def counts_axis(first: float, last: float) -> Axis:
     """A logarithmic axis of rows."""
     powers = [10.0**power for power in range(12) if first <= 10.0**power <= last] or [first]
-    return Axis(first, last, tuple(powers), tuple(f"{mark:,.0f}" for mark in powers), is_log=last > first > 0)
+    words, name = tuple(f"{mark:,.0f}" for mark in powers), "rows (logarithmic scale)"
+    return Axis(first, last, tuple(powers), words, is_log=last > first > 0, name=name)
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -181,7 +170,7 @@ STEPS = (
     *(HOUR * step for step in (1, 2, 3, 6, 12)),
     *(DAY * step for step in (1, 2, 7, 14)),
 )
-"""Seconds between two ticks of a time axis, up to two weeks; then whole months."""
+"""Seconds between two ticks of a time axis, up to two weeks; then any number of days."""
 
 
 def seconds_of(text: str) -> float:
@@ -214,17 +203,14 @@ def time_axis(first: float, last: float) -> Axis:
         first, last = first - 0.5, last + 0.5
     step = next((step for step in STEPS if (last - first) / step <= MOST_TIMES - 1), None)
     if step is None:
-        marks = _months(first, last)
-    else:
-        marks = [
-            float(place * step) for place in range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)
-        ]
+        step = DAY * math.ceil((last - first) / DAY / (MOST_TIMES - 1))
+    marks = [float(place * step) for place in range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)]
     start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
-    shape = "%b %Y" if step is None else "%b %-d" if step >= DAY else "%H:%M" if step >= MINUTE else "%H:%M:%S"
+    shape = "%b %-d" if step >= DAY else "%H:%M" if step >= MINUTE else "%H:%M:%S"
     moments = [datetime.fromtimestamp(mark, UTC) for mark in marks]
     is_one_day = start.date() == end.date()
     words = [
-        f"{each:%b %-d}" if step and step < DAY and not is_one_day and each.hour == each.minute == each.second == 0
+        f"{each:%b %-d}" if step < DAY and not is_one_day and each.hour == each.minute == each.second == 0
         else f"{each:{shape}}"
         for each in moments
     ]  # fmt: skip
@@ -233,11 +219,15 @@ def time_axis(first: float, last: float) -> Axis:
     return Axis(first, last, tuple(marks), tuple(words), name=name)
 
 
-def _months(first: float, last: float) -> list[float]:
-    """The starts of every month, or of every second, third, ... so that they are few enough."""
-    start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
-    numbers = range(12 * start.year + start.month - 1, 12 * end.year + end.month)
-    step = next(step for step in (1, 2, 3, 6, *range(12, 12_000, 12)) if len(numbers) / step <= MOST_TIMES)
-    chosen = (number for number in numbers if number % step == 0)
-    found = (datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC).timestamp() for number in chosen)
-    return [mark for mark in found if first <= mark <= last]
+def duration(seconds: float | None) -> str:
+    """How long something took.
+
+    >>> [duration(value) for value in (0.002, 0.25, 42, 600, 9000, 200000, None)]
+    ['0.1 s', '0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
+    """
+    if seconds is None:
+        return "–"
+    for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{max(seconds, 0.1):.1f} s"

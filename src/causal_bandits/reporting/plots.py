@@ -13,13 +13,11 @@ from ..core.files import file_path, replacing
 from ..core.markup import printable
 from ..errors import OptionError, OutputError, brief, whole_number
 from ..libraries import require_matplotlib
-from .axes import unit_for
 from .text import short, wrapped
 from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.patches import FancyArrowPatch
 
     from ..core.discovery import DiscoveredGraphs
     from ..core.graphs import MixedGraph
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
 
 MOST_ARMS = 12
+SMALL = 0.2
+"""Rates up to this are shown in percent."""
 
 
 @contextlib.contextmanager
@@ -60,6 +60,9 @@ def plot_estimates(
     arms are drawn, all with None.
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
+    require_matplotlib()
+    from matplotlib.ticker import PercentFormatter
+
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
     controls = _controls(best)
     shown = _with_controls(best, count, controls)
@@ -73,7 +76,9 @@ def plot_estimates(
             _interval(found, index - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
         _draw_controls(found, shown, controls)
         _name_arms(found, shown)
-        _percent(found, [row.mean for row in shown])
+        means = [row.mean for row in shown if math.isfinite(row.mean)]
+        if means and min(means) >= 0 and max(means) <= SMALL:
+            found.xaxis.set_major_formatter(PercentFormatter(1.0))
         more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
         found.set_title(wrapped(f"{title}: {more}" if title else more), loc="left", fontsize=11)
         _add_legend(found)
@@ -149,14 +154,6 @@ def _name_arms(axes: Axes, rows: Sequence[ArmEstimate]) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("mean reward")
     axes.locator_params(axis="x", nbins=6)
-
-
-def _percent(axes: Axes, means: Sequence[float]) -> None:
-    """Percent where rates are small."""
-    from matplotlib.ticker import PercentFormatter
-
-    if unit_for(means).percent:
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
 
 
 def plot_simulation(simulation: Any, axes: Axes | None = None, *, name: str | None = None) -> Axes:
@@ -304,17 +301,14 @@ def _draw_graph(axes: Axes, graph: MixedGraph, contexts: tuple[str, ...], confid
             x, y, short(node, LONGEST_NODE), ha="center", va="center", bbox=box, color=color, fontsize=10, zorder=3
         )
     for tail, head in graph.directed:
-        arrow = _arrow(axes, places[tail], places[head], CONTEXT if tail in contexts else SYSTEM)
-        arrow.set_arrowstyle("-|>", head_length=5, head_width=3)
-        _label(axes, places[tail], places[head], confidence.get(f"{tail} -> {head}"), 0.0)
+        color = CONTEXT if tail in contexts else SYSTEM
+        look: dict[str, Any] = {"arrowstyle": "-|>,head_length=0.5,head_width=0.3", "color": color}
+        _draw_edge(axes, places[tail], places[head], confidence.get(f"{tail} -> {head}"), look)
     for one, other in graph.bidirected:
-        if one in contexts:
-            continue
-        arrow = _arrow(axes, places[one], places[other], HIDDEN, bend=0.35)
-        arrow.set_arrowstyle("<|-|>", head_length=5, head_width=3)
-        arrow.set_linestyle((0, (4, 2)))
-        value = confidence.get(f"{one} <-> {other}", confidence.get(f"{other} <-> {one}"))
-        _label(axes, places[one], places[other], value, 0.35)
+        if one not in contexts:
+            value = confidence.get(f"{one} <-> {other}", confidence.get(f"{other} <-> {one}"))
+            look = {"arrowstyle": "<|-|>,head_length=0.5,head_width=0.3", "color": HIDDEN, "linestyle": (0, (4, 2))}
+            _draw_edge(axes, places[one], places[other], value, look, bend=0.35)
     axes.set_xlim(-2.1, 2.1)
     axes.set_ylim(-2.1, 2.1)
     axes.set_aspect("equal")
@@ -335,20 +329,14 @@ def _places(graph: MixedGraph, system: list[str], contexts: tuple[str, ...]) -> 
     return places
 
 
-def _arrow(axes: Axes, start: Place, end: Place, color: str, bend: float = 0.0) -> FancyArrowPatch:
-    from matplotlib.patches import FancyArrowPatch
-
-    arrow = FancyArrowPatch(
-        start, end, connectionstyle=f"arc3,rad={bend}", shrinkA=17, shrinkB=17, color=color, linewidth=1.4, zorder=2
-    )
-    axes.add_patch(arrow)
-    return arrow
-
-
-def _label(axes: Axes, start: Place, end: Place, value: float | None, bend: float) -> None:
-    if value is None:
-        return
-    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-    x, y = x + bend / 2 * (end[1] - start[1]), y - bend / 2 * (end[0] - start[0])
-    box: dict[str, Any] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-    axes.text(x, y, f"{value:.0f}", fontsize=8, ha="center", va="center", color=PLAIN.light, bbox=box, zorder=4)
+def _draw_edge(
+    axes: Axes, start: Place, end: Place, value: float | None, look: dict[str, Any], bend: float = 0.0
+) -> None:
+    """An arrow, with its confidence in the middle."""
+    line: dict[str, Any] = {"connectionstyle": f"arc3,rad={bend}", "shrinkA": 17, "shrinkB": 17, "linewidth": 1.4}
+    axes.annotate("", end, start, arrowprops={**line, **look}, zorder=2)
+    if value is not None:
+        x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        x, y = x + bend / 2 * (end[1] - start[1]), y - bend / 2 * (end[0] - start[0])
+        box: dict[str, Any] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+        axes.text(x, y, f"{value:.0f}", fontsize=8, ha="center", va="center", color=PLAIN.light, bbox=box, zorder=4)

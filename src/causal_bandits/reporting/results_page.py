@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..core.markup import Markup, markup, tag
+from .axes import duration
 from .html import page, sheet_table, soft
 from .sheets import Sheet
 from .summaries import About, Summary, Verdict
@@ -126,15 +127,3 @@ def _about(summary: Summary, about: About) -> Markup:
         said.append(f"Commit {about['commit']}.")
     again = [" Again: ", tag("code", about["again"])] if about.get("again") else []
     return soft(" ".join(said), *again)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words.
-
-    >>> duration(4.2), duration(312), duration(7260)
-    ('4.2 s', '5 min 12 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

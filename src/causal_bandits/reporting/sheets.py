@@ -39,8 +39,6 @@ class Sheet(NamedTuple):
     """The columns that hold numbers."""
     grouped: bool = False
     """Rows with the same first cell belong together."""
-    kept_in: str = ""
-    """Where all rows are, so that a terminal may show the first ones alone; empty: it shows all."""
 
 
 def in_markdown(sheet: Sheet) -> str:
@@ -72,7 +70,6 @@ def columns_from(first: int, columns: tuple[str, ...]) -> tuple[int, ...]:
 
 MOST_NAMED = 3
 """Number of sets that the answer names."""
-SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 
 
 def evidence_of(found: SetRow) -> str:
@@ -203,11 +200,17 @@ def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
     return f"{where}{stands_out}Recommended: {best['lever_label']}; {worth}. {_sure(best)}"
 
 
-def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
+SHOWN_ROWS = 40
+"""Of the table of a figure, on a terminal."""
+
+
+def first_rows(sheet: Sheet, most: int = SHOWN_ROWS, *, rest: str) -> Sheet:
     """The same table with its first rows alone, and below it where the rest is."""
     if len(sheet.rows) <= most:
         return sheet
-    return sheet._replace(rows=sheet.rows[:most], caption=f"the first {most} of {len(sheet.rows):,}; {rest}")
+    return sheet._replace(
+        rows=sheet.rows[:most], caption=f"{sheet.caption}\nthe first {most} of {len(sheet.rows):,}; {rest}".strip()
+    )
 
 
 def sets_sheet(sets: list[SetRow]) -> Sheet:
@@ -215,10 +218,19 @@ def sets_sheet(sets: list[SetRow]) -> Sheet:
     sets = listed(sets)
     learnt = any(found["evidence"]["probability"] is not None for found in sets)
     watched = any(found["drift"] is not None for found in sets)
-    columns = ("set", "", *(() if learnt else ("separates",)), "evidence", "rows", *(("recently",) if watched else ()))
-    rows = [dict(zip(SET_COLUMNS, _set_cells(found), strict=True)) for found in sets]
-    shown = tuple(tuple(row[column] for column in columns) for row in rows)
-    return Sheet("Separating sets", "", columns, shown, (columns.index("rows"),))
+    rows = [
+        {
+            "set": braces(found["variables"]),
+            "": state_of(found),
+            **({} if learnt else {"separates": ", ".join(found["separated"]) or "–"}),
+            "evidence": evidence_of(found),
+            "rows": f"{found['evidence']['rows']:,}",
+            **({"recently": _recently(found)} if watched else {}),
+        }
+        for found in sets
+    ]
+    columns = tuple(rows[0]) if rows else ("set", "", "evidence", "rows")
+    return Sheet("Separating sets", "", columns, tuple(tuple(row.values()) for row in rows), (columns.index("rows"),))
 
 
 def listed(sets: Sequence[SetRow]) -> list[SetRow]:
@@ -230,15 +242,8 @@ def listed(sets: Sequence[SetRow]) -> list[SetRow]:
     return sorted(kept, key=lambda found: (not found["accepted"], -(found["evidence"]["probability"] or 0.0)))
 
 
-def _set_cells(found: SetRow) -> tuple[str, ...]:
-    return (
-        braces(found["variables"]),
-        state_of(found),
-        ", ".join(found["separated"]) or "–",
-        evidence_of(found),
-        f"{found['evidence']['rows']:,}",
-        "" if found["drift"] is None else "no longer holds" if found["drift"]["alarm"] else "holds",
-    )
+def _recently(found: SetRow) -> str:
+    return "" if found["drift"] is None else "no longer holds" if found["drift"]["alarm"] else "holds"
 
 
 # Lifts over the control, and effects of levels

@@ -2,14 +2,14 @@
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.files import file_path, replacing
-from ..core.markup import Markup, braces, counted, markup, number, tag
+from ..core.markup import Markup, braces, chance_words, counted, markup, number, tag
 from . import charts
-from .answers import answers, unit_of
 from .axes import (
     PLAIN,
     RATE,
@@ -26,6 +26,7 @@ from .axes import (
 from .charts import GREY, LEVEL, SHARES, Note, Series
 from .courses import EvidenceCourse, SetCourse
 from .described import (
+    AdviceRow,
     AnalysisDescription,
     ArmRow,
     DecisionCourse,
@@ -42,9 +43,10 @@ from .sheets import (
     lifts_sheet,
     other_notices,
     pending_words,
+    segment_of,
     sets_sheet,
 )
-from .text import shortened
+from .text import short, shortened
 from .theme import PALETTE
 
 
@@ -202,6 +204,106 @@ def _sets(sets: list[SetRow]) -> Markup:
     return sheet_table(sets_sheet(sets)) if sets else soft("This policy does not use separating sets.")
 
 
+# What to do
+
+
+LONGEST_ARM = 200
+"""Letters of an arm; its middle is left out where it has more."""
+NAMED_ARMS = 4
+NOTHING = "No data yet: nothing is recommended. Ask for decisions and tell their outcomes."
+TOO_FEW = "Nothing is recommended yet: no arm has enough rows."
+
+
+class Answer(NamedTuple):
+    """The recommended action."""
+
+    action: str
+    """stop, good enough, drop, continue, finished or wait."""
+    says: str
+    segment: str
+    progress: float | None
+    """The share of the evidence that a stop needs; None before any arm has rows enough."""
+    guarantee: str
+    forecast: str
+
+
+def answers(about: StudyDescription) -> list[Answer]:
+    """One for the study, or one for each segment; `about` has display names."""
+    advices: list[Any] = about.get("advices", [about["advice"]])
+    return [_answer(about, advice) for advice in advices]
+
+
+def unit_of(reward: str) -> Unit:
+    """Rewards of 0 or 1 have rates."""
+    return RATE if reward == "binary" else PLAIN
+
+
+def less_costs(about: StudyDescription) -> str:
+    """What to add to the name of an effect where arms have costs: means are as they are, differences less costs."""
+    return ", less costs" if any(row["cost"] for row in about["arms"]) else ""
+
+
+def _answer(about: StudyDescription, advice: AdviceRow) -> Answer:
+    unit, segment = unit_of(about["reward"]), advice.get("segment") or {}
+    rows = [row for row in about["arms"] if not segment or row["segment"] == segment]
+    where = short(segment_of(rows[0])) if segment else ""
+    playing = sum(row["status"] not in ("retired", "forbidden") for row in rows)
+    if advice["arm"] is None or not about["rows"]:
+        waits = f"Nothing is recommended yet: {advice['held']}" if advice["held"] else NOTHING
+        return Answer("wait", TOO_FEW if about["rows"] else waits, where, None, "", "")
+    row = next(row for row in rows if row["arm"] == advice["arm"])
+    leads = _worth(about, row, unit)
+    if advice["action"] == "finished":
+        chance = chance_words(advice["probability_best"])
+        says = f"Finished on {time_words(seconds_of(advice['finished']))}. The winner is {leads}."
+        sure = f" It is the best arm with a probability of {chance}."
+        return Answer("finished", says + sure * (chance != "–"), where, None, "", "")
+    sure = f"{100 * advice['confidence']:.3g}% confidence"
+    less = " after costs" if less_costs(about) else ""
+    if advice["action"] == "stop":
+        near = unit.show(advice["margin"]) if advice["margin_share"] is None else f"{100 * advice['margin_share']:.3g}%"
+        claim = "the best" if advice["is_best"] else f"within {near} of the best"
+        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
+    elif advice["action"] == "good enough":
+        says = (
+            f"Good enough: deploying {leads} is expected to lose less than {100 * advice['tolerance']:.3g}% of the "
+            f"control's mean{less}. This is an estimate, not a proof."
+        )
+    elif advice["action"] == "drop":
+        gone = _listed([row for row in rows if row["arm"] in advice["drop"]])
+        control = " The control is among them; keep it if you still need lifts." if advice["drops_control"] else ""
+        says = f"Retire {gone}: not the best{less}, with {sure}.{control} Then continue; {_ahead(leads, advice, unit)}"
+    else:
+        says = f"Keep going: {_ahead(leads, advice, unit)}"
+    return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"], advice["forecast"])
+
+
+def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
+    """Which arm leads, and what stopping now would risk."""
+    if advice["probability_best"] is None:
+        return f"{leads} leads."
+    chance, loss = chance_words(advice["probability_best"]), unit.change(advice["expected_loss"]).lstrip("+-")
+    return (
+        f"{leads} leads and is the best arm with a probability of {chance}. "
+        f"Deploying it now is expected to lose {loss} per decision against the best arm."
+    )
+
+
+def _worth(about: StudyDescription, row: ArmRow, unit: Unit) -> str:
+    mean, ends = unit.show(row["mean"]), (row["low"], row["high"])
+    between = "" if None in ends else f", {unit.show(ends[0])} to {unit.show(ends[1])}"
+    return f"{_name(row)} ({short(about['target'], 40)} {mean}{between})"
+
+
+def _name(row: ArmRow) -> str:
+    return short(row["lever_label"], LONGEST_ARM)
+
+
+def _listed(dropped: list[ArmRow]) -> str:
+    more = len(dropped) - NAMED_ARMS
+    return "; ".join(map(_name, dropped[:NAMED_ARMS])) + (f" and {more} more" if more > 0 else "")
+
+
 # Figures: as wide as the page, with ticks and a grid
 
 
@@ -231,19 +333,13 @@ BY_TESTS = (
 
 def best_arms(arms: Sequence[ArmRow], most: int) -> Sequence[ArmRow]:
     """The first arms, at most `most` of them; of every segment the same number, where there are some."""
-    segments = {_segment_of(row) for row in arms}
-    if len(segments) < 2:
-        return arms[:most]
-    counts, shown = dict.fromkeys(segments, 0), []
-    for row in arms:
-        counts[_segment_of(row)] += 1
-        if counts[_segment_of(row)] <= max(most // len(segments), 1):
+    segments = [tuple(row["segment"].items()) for row in arms]
+    each, counts, shown = max(most // max(len({*segments}), 1), 1), Counter[Any](), []
+    for row, segment in zip(arms, segments, strict=True):
+        counts[segment] += 1
+        if counts[segment] <= each:
             shown.append(row)
     return shown[:most]
-
-
-def _segment_of(row: ArmRow) -> tuple[Any, ...]:
-    return tuple(row["segment"].items())
 
 
 def each_segment(arms: Sequence[ArmRow]) -> str:
@@ -305,14 +401,14 @@ def noted(notes: Sequence[Note]) -> list[tuple[str, str, str]]:
 def over_time(
     series: Sequence[Series], times: Sequence[float], y: Axis, unit: Unit, names: Sequence[str], label: str,
     x_name: str, notes: Sequence[Note], *, ends: Sequence[float] = (), level: tuple[float, str] | None = None,
-    show: Callable[[float | None], str] | None = None,
+    show: Callable[[float | None], str] | None = None, axis: Axis | None = None,
 ) -> Markup:  # fmt: skip
     """A chart over time with its legend, whose values `show` may write in words, and its numbers.
 
     Where there is a time more than there are values, these are shares of the stretches in between. The axis ends where
-    the times do, unless `ends` says otherwise.
+    the times do, unless `ends` says otherwise; it may also be one of rows.
     """
-    x = time_axis((ends or times)[0], (ends or times)[-1])
+    x = axis or time_axis((ends or times)[0], (ends or times)[-1])
     here, about = inside(x, notes), [x.name, *names]
     if len(times) > len(names):
         drawn = charts.shares(x, y, times, series, unit=unit, names=about, label=label, notes=here)
@@ -360,7 +456,7 @@ def most_chosen(course: DecisionCourse) -> list[tuple[int, str, str]]:
 
 def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Markup:
     """The evidence for each set over time, and a caption."""
-    rows: Sequence[float] = course["rows"]
+    rows = course["rows"]
     learnt = any(chance is not None for each in course["sets"] for chance in each["probability"])
     kept = [each for each in course["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
     by_nats = any(nats is not None for each in kept[:MOST_SETS] for nats in each["nats"])
@@ -375,20 +471,14 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
     if len(rows) < 2 or not any(value is not None for each in series for value in each.values):
         return soft("Too few rows to show the evidence over time.")
     y, unit, level, note = BY_PROBABILITY if learnt else BY_NATS if by_nats else BY_TESTS
-    times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,.0f}" for row in rows]
+    times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,}" for row in course["rows"]]
     if times:
-        x, rows = time_axis(times[0], times[-1]), times
-        under = x.name
-        names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
+        axis, names = None, [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
     else:
-        x, under = counts_axis(rows[0], rows[-1]), "rows (logarithmic scale)"
-    drawn_notes = inside(x, notes)
-    drawn = charts.lines(
-        x, y, rows, series, unit=unit, names=[under, *names], label=EVIDENCE, level=level, notes=drawn_notes
-    )
-    shown = [*((each.color, each.name, unit.show(each.last)) for each in series), *noted(drawn_notes)]
+        axis, times = counts_axis(rows[0], rows[-1]), [*map(float, rows)]
+    drawn = over_time(series, times, y, unit, names, EVIDENCE, "rows", notes, level=level, axis=axis)
     more = f" The first {MOST_SETS} of {number(len(kept))} sets." if len(kept) > MOST_SETS else ""
-    return markup([drawn, charts.legend([*shown, (LEVEL, level[1], "")]), soft(note + more)])
+    return markup([drawn, soft(note + more)])
 
 
 def _evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:

@@ -7,7 +7,7 @@ import io
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ LONGEST, LONGEST_TITLE = 44, 88
 CUT = 2.0
 """Where methods are compared by tier, lines that end above this multiple of the baseline are cut."""
 LABELLED = 2
-"""With more panels than this the names are in a legend, not at the ends of the lines."""
+"""With more panels than this they have one legend for all."""
 FIRST = 10
 """The round from which on relative regret is drawn; before it the ratios are those of a few draws."""
 HIGHEST = 4.0
@@ -91,25 +91,27 @@ def paint_curves(figure: Figure, summary: Summary) -> None:
     for index, (title, found) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, columns, index + 1)
         lines = _draw_lines(axes, found, colors, is_relative="matrix" in summary)
-        for line, series in zip(lines, found.values(), strict=True):
-            drawn.setdefault(series["method"].removesuffix(BOOTSTRAP), (line, wrapped(_name(series), LONGEST)))
+        named = [(line, _name(series, by_tier=by_tier)) for line, series in zip(lines, found.values(), strict=True)]
+        for entry, series in zip(named, found.values(), strict=True):
+            drawn.setdefault(series["method"].removesuffix(BOOTSTRAP), entry)
         _frame(axes, summary, title, found)
         if by_tier:
             _cut_above(axes, found)
         if labelled:
-            _label_lines(axes, found, colors, summary["horizon"], by_tier=by_tier)
-    if labelled or not drawn:
-        _write_titles(figure, summary, caption(summary))
-    else:
-        _write_titles(figure, summary, caption(summary), _add_legend(figure, drawn.values(), columns))
+            ends = [-series["mean"][-1] for series in found.values()]
+            ordered = [named[place] for place in sorted(range(len(named)), key=ends.__getitem__)]
+            _add_legend(axes, ordered, loc="upper left", bbox_to_anchor=(1, 1))
+    legend = None
+    if drawn and not labelled:
+        place: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
+        legend = _add_legend(figure, [*drawn.values()], title_fontsize=8, **place)
+    _write_titles(figure, summary, caption(summary), legend)
 
 
-def _add_legend(figure: Figure, drawn: Iterable[tuple[Line2D, str]], columns: int) -> Legend:
-    """One for all plots, below them."""
-    lines, names = zip(*drawn, strict=True)
-    place: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
-    legend = figure.legend(lines, [""] * len(lines), fontsize=9, title_fontsize=8, **place)
-    for text, name in zip(legend.get_texts(), names, strict=True):
+def _add_legend(owner: Any, entries: Sequence[tuple[Line2D, str]], **place: Any) -> Legend:
+    """A legend of axes or of a figure."""
+    legend: Legend = owner.legend([line for line, _ in entries], [""] * len(entries), fontsize=9, **place)
+    for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
         text.set_text(name)  # so that a name may begin with an underscore, which hides a label
     return legend
 
@@ -153,7 +155,7 @@ def _frame(axes: Axes, summary: Summary, title: str, found: Found) -> None:
 
 
 def _cut_above(axes: Axes, found: Found) -> None:
-    """Limit the axis: lines that end far above the baseline leave the plot, and their labels show the value."""
+    """Limit the axis: lines that end far above the baseline leave the plot; the table has their values."""
     base = next(iter(found.values()))["mean"][-1]
     highest = max(series["mean"][-1] for series in found.values())
     axes.set_ylim(top=1.05 * min(highest, CUT * base))
@@ -187,43 +189,9 @@ def _draw_lines(axes: Axes, found: Found, colors: dict[str, str], *, is_relative
     return drawn
 
 
-def _name(series: Series) -> str:
-    given = "" if series["knows"] == "nothing" else f" (given {series['knows']})"
-    return f"{short(series['label'], LONGEST)}{short(given, LONGEST_TITLE)}"
-
-
-def _label_lines(axes: Axes, found: Found, colors: dict[str, str], horizon: int, *, by_tier: bool) -> None:
-    """Names at the ends of the lines, without overlap."""
-    ends = sorted(((series["mean"][-1], key) for key, series in found.items()), reverse=True)
-    bottom, top = axes.get_ylim()
-    heights = spread_out([min(mean, top) for mean, _ in ends], (0.085 if len(ends) < 12 else 0.07) * (top - bottom))
-    for (mean, key), height in zip(ends, heights, strict=True):
-        name = short(found[key]["label"], LONGEST) if by_tier else _name(found[key]).replace(" (given", "\n(given")
-        axes.annotate(
-            name if mean <= top else f"{name} ↑ {mean:,.0f}",
-            (horizon, min(mean, top)),
-            (1.015, height),
-            textcoords=axes.get_yaxis_transform(),
-            color=colors[found[key]["method"]],
-            fontsize=9,
-            va="center",
-        )
-
-
-def spread_out(heights: list[float], gap: float) -> list[float]:
-    """Heights from top to bottom, moved so that they are `gap` apart and the lowest is above 0.
-
-    >>> spread_out([5.0, 4.9, 0.1, 0.0], 1.0)
-    [5.0, 4.0, 1.0, 0.0]
-    """
-    placed: list[float] = []
-    for height in heights:
-        placed.append(min(height, placed[-1] - gap) if placed else height)
-    lowest = 0.0
-    for index in range(len(placed) - 1, -1, -1):
-        placed[index] = max(placed[index], lowest)
-        lowest = placed[index] + gap
-    return placed
+def _name(series: Series, *, by_tier: bool) -> str:
+    given = "" if by_tier or series["knows"] == "nothing" else f" (given {series['knows']})"
+    return wrapped(f"{short(series['label'], LONGEST)}{short(given, LONGEST_TITLE)}", LONGEST)
 
 
 def counted(summary: Summary) -> str:
@@ -363,28 +331,20 @@ def _limits_finding(summary: Summary) -> str:
 
 
 def paint_theorem(figure: Figure, summary: Summary) -> None:
-    """Measured variance against the decomposition, and against the sample mean's: one point per world."""
-    figure.set_size_inches(9.6, 4.6)
+    """Measured variance against the decomposition: one point per world."""
     rows = summary["rows"]
-    others = {
-        "decomposition of appendix A": [row["decomposition"] for row in rows],
-        "sample mean": [row["own_variance"] for row in rows],
-    }
-    for index, (name, variances) in zip((121, 122), others.items(), strict=True):
-        axes = figure.add_subplot(index)
-        _scatter(axes, variances, rows)
-        axes.set_xlabel(f"variance, {name}")
-        axes.set_ylabel("variance of eq. 2, measured")
+    x, y, error = ([row[key] for row in rows] for key in ("decomposition", "variance", "variance_se"))
+    axes = _square(figure, 1.05 * max(*x, *y), "variance, decomposition of appendix A", "variance of eq. 2, measured")
+    axes.errorbar(x, y, [2 * each for each in error], fmt="o", ms=3.5, color=PALETTE[0], lw=0.8, alpha=0.8)
     _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']:,} data sets each, mean over arms")
 
 
-def _scatter(axes: Axes, x: list[float], rows: list[dict[str, Any]]) -> None:
-    y = [row["variance"] for row in rows]
-    axes.errorbar(x, y, [2 * row["variance_se"] for row in rows], fmt="o", ms=3.5, color=PALETTE[0], lw=0.8, alpha=0.8)
-    ends = (0.0, 1.05 * max(*x, *y))
-    axes.plot(ends, ends, color=PLAIN.light, linewidth=1, linestyle="--")
-    axes.set_xlim(*ends)
-    axes.set_ylim(*ends)
+def _square(figure: Figure, end: float, x_label: str, y_label: str) -> Axes:
+    """Axes from 0 to the same end, with a broken line where both values are equal."""
+    figure.set_size_inches(7.6, 5.2)
+    axes = figure.add_subplot(xlim=(0, end), ylim=(0, end), xlabel=x_label, ylabel=y_label)
+    axes.plot((0, end), (0, end), color=PLAIN.light, linewidth=1, linestyle="--")
+    return axes
 
 
 def paint_example(figure: Figure, summary: Summary) -> None:
@@ -399,15 +359,8 @@ def paint_example(figure: Figure, summary: Summary) -> None:
         found = {row["world"]: row for row in rows if row["set"] == name}
         x = [index + (number - (len(sets) - 1) / 2) * wide for index, world in enumerate(worlds) if world in found]
         shown = [found[world] for world in worlds if world in found]
-        axes.bar(x, [row["variance"] for row in shown], 0.9 * wide, color=PALETTE[number], label=name)
-        axes.errorbar(
-            x,
-            [row["variance"] for row in shown],
-            [2 * row["variance_se"] for row in shown],
-            fmt="none",
-            ecolor=PLAIN.light,
-            elinewidth=1,
-        )
+        means, errors = [row["variance"] for row in shown], [2 * row["variance_se"] for row in shown]
+        axes.bar(x, means, 0.9 * wide, yerr=errors, color=PALETTE[number], ecolor=PLAIN.light, label=name)
         axes.plot(x, [row["decomposition"] for row in shown], "_", color=PLAIN.light, ms=12)
     axes.set_xticks(range(len(worlds)), worlds)
     axes.set_ylabel("variance of eq. 2")
@@ -426,17 +379,15 @@ def _case_caption(figure: Figure, summary: Summary, what: str) -> None:
 def paint_limits(figure: Figure, summary: Summary) -> None:
     """C_S / C_0 against eta^2, one point per world, by family."""
     rows = [row for row in summary["rows"] if row["policy"] == "ts" and row["c0"] > 0]
-    figure.set_size_inches(7.6, 5.2)
-    axes = figure.add_subplot()
-    axes.plot((0, 1), (0, 1), color=PLAIN.light, linewidth=1, linestyle="--")
+    highest = max([1.0, *(row["cs"] / row["c0"] for row in rows)])
+    explained = "share of the reward's variance that the mediators explain, eta^2"
+    axes = _square(figure, 1.05 * highest, explained, "C_S / C_0")
     for number, family in enumerate(dict.fromkeys(row["family"] for row in rows)):
         found = [row for row in rows if row["family"] == family]
         shown = [row for row in found if row["separates"]] or found
         style = "o" if shown[0]["separates"] else "x"
         x, y = [row["eta2"] for row in shown], [row["cs"] / row["c0"] for row in shown]
         axes.plot(x, y, style, ms=5, color=PALETTE[number % len(PALETTE)], label=family)
-    axes.set_xlabel("share of the reward's variance that the mediators explain, eta^2")
-    axes.set_ylabel("C_S / C_0")
     axes.legend(fontsize=8)
     _case_caption(figure, summary, "One point per world; crosses: no set separates")
 

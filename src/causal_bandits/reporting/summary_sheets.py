@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from .sheets import Sheet, columns_from
@@ -101,9 +101,6 @@ def _lines(row: MatrixRow, columns: Iterable[str]) -> list[tuple[str, list[Matri
 # The numbers of a figure, and the verdicts on its claims
 
 
-KEPT_IN = "summary.json"
-
-
 def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
     """The numbers of a summary; `about` may add what is not the same in every run."""
     if "series" not in summary:
@@ -118,29 +115,34 @@ def _by_tier(summary: Summary, about: About) -> Sheet:
     series, times = summary["series"], about.get("microseconds", {})
     methods = [key for key, found in series.items() if key == found["method"]]
     methods.sort(key=lambda key: (series[key]["tier"], series[key]["mean"][-1]))
-    more = _more_columns(series)
+    end, more = next(iter(series.values()))["t"][-1], _more_columns(series)
     rows = []
     for key in methods:
         found, simple = series[key], series.get(f"{key}-simple")
         rows.append(
-            (
-                f"{found['tier']}: {found['tier_label']}",
-                found["label"],
-                found["knows"],
-                _mean(found, -1),
-                "1" if key == found["baseline"] else _ratio(found, -1),
-                "" if simple is None else _with_error(simple, "mean", "se", -1, 4),
-                f"{times[key]:.1f}" if key in times else "",
-                *_more(found, more),
-            )
+            {
+                "tier": f"{found['tier']}: {found['tier_label']}",
+                "policy": found["label"],
+                "given": found["knows"],
+                f"regret, t = {end}": _mean(found, -1),
+                "relative": "1" if key == found["baseline"] else _ratio(found, -1),
+                "simple regret": "" if simple is None else _with_error(simple, "mean", "se", -1, 4),
+                "µs per round": f"{times[key]:.1f}" if key in times else "",
+                **{name: MORE[name](found) for name in more},
+            }
         )
-    end = next(iter(series.values()))["t"][-1]
-    columns = ("tier", "policy", "given", f"regret, t = {end}", "relative", "simple regret", "µs per round", *more)
     caption = (
         f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
         "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
     ) + _more_words(more)
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), True, KEPT_IN)
+    return _sheet(summary, caption, rows, 3)._replace(grouped=True)
+
+
+def _sheet(summary: Summary, caption: str, rows: Sequence[dict[str, str]], first_number: int) -> Sheet:
+    """A table of rows by the names of their columns; from one column on these are numbers."""
+    columns = tuple(rows[0])
+    cells = tuple(tuple(row.values()) for row in rows)
+    return Sheet(summary["title"], caption, columns, cells, columns_from(first_number, columns))
 
 
 def _curves(summary: Summary) -> Sheet:
@@ -169,7 +171,7 @@ def _curves(summary: Summary) -> Sheet:
             if relative:
                 told = "1" if key == found["baseline"] else _ratio(found, place)
                 cells.append(told if was_played else "–")
-        rows.append((*cells, *_more(found, more)))
+        rows.append((*cells, *(MORE[name](found) for name in more)))
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"
     if relative:
         caption += ", and relative to the policy marked 1 in the same worlds"
@@ -177,42 +179,47 @@ def _curves(summary: Summary) -> Sheet:
         caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
     caption += _more_words(more) + _missing_quantiles(summary)
     numbers = columns_from(first_number, tuple(columns))
-    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers, kept_in=KEPT_IN)
+    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers)
 
 
 def _nearest(points: Sequence[int], to: float) -> int:
     return min(range(len(points)), key=lambda place: abs(points[place] - to))
 
 
-ORACLE, Q95, Q99, WORST, LARGE, EXPONENT = "of the oracle", "q95", "q99", "CVaR95", "P(large)", "exponent"
+def _oracle(found: Series) -> str:
+    return f"{found['of_oracle']:.2f} ± {found['of_oracle_se']:.2f}" if "of_oracle" in found else ""
 
 
-def _more_columns(series: dict[str, Series]) -> list[str]:
-    """Columns of the oracle and of tails, if any line has them."""
-    tails = any("tails" in found for found in series.values())
-    oracle = any("of_oracle" in found for found in series.values())
-    exponent = [EXPONENT] if any("exponent" in found.get("tails", {}) for found in series.values()) else []
-    return [*([ORACLE] if oracle else []), *([Q95, Q99, WORST, LARGE] if tails else []), *exponent]
+def _tail(name: str) -> Callable[[Series], str]:
+    def cell(found: Series) -> str:
+        value = found.get("tails", {}).get(name)
+        return "" if value is None else f"{value:,.{1 if value < 10_000 else 0}f}"
+
+    return cell
 
 
-def _more(found: Series, columns: list[str]) -> list[str]:
-    cells = []
-    if ORACLE in columns:
-        cells.append(f"{found['of_oracle']:.2f} ± {found['of_oracle_se']:.2f}" if "of_oracle" in found else "")
-    if Q95 in columns:
-        tails = found.get("tails")
-        numbers = [] if tails is None else [tails["q95"], tails["q99"], tails["cvar95"]]
-        cells += ["" if value is None else f"{value:,.{1 if value < 10_000 else 0}f}" for value in numbers] or [""] * 3
-        cells.append("" if tails is None else f"{tails['over']:.1%}")
-        if EXPONENT in columns:
-            known = tails is not None and "exponent" in tails
-            cells.append(f"{tails['exponent']:.1f} ± {tails['exponent_se']:.1f}" if tails and known else "")
-    return cells
+def _exponent(found: Series) -> str:
+    tails = found.get("tails", {})
+    return f"{tails['exponent']:.1f} ± {tails['exponent_se']:.1f}" if "exponent" in tails else ""
+
+
+ORACLE, LARGE = "of the oracle", "P(large)"
+MORE: dict[str, Callable[[Series], str]] = {
+    ORACLE: _oracle,
+    **{"q95": _tail("q95"), "q99": _tail("q99"), "CVaR95": _tail("cvar95")},
+    LARGE: lambda found: f"{found['tails']['over']:.1%}" if "tails" in found else "",
+    "exponent": _exponent,
+}
+"""Columns of the oracle and of tails, where any line has them."""
+
+
+def _more_columns(series: Mapping[str, Series]) -> list[str]:
+    return [name for name, cell in MORE.items() if any(map(cell, series.values()))]
 
 
 def _more_words(columns: list[str]) -> str:
     words = f"; {ORACLE}: as a multiple of the policy that is given most" if ORACLE in columns else ""
-    if Q95 in columns:
+    if LARGE in columns:
         words += "; tails are over all worlds and runs, and large is twice the baseline's median"
     return words
 
@@ -249,73 +256,64 @@ def _small(mean: float, se: float) -> str:
 
 
 def _theorem(summary: Summary) -> Sheet:
-    rows = tuple(
-        (
-            row["graph"],
-            row["set"],
-            _small(row["bias"], row["bias_se"]),
-            _small(row["variance"], row["variance_se"]),
-            f"{row['decomposition']:.5f}",
-            f"{row['own_variance']:.5f}",
-        )
+    rows = [
+        {
+            "graph": row["graph"],
+            "through": row["set"],
+            "bias of eq. 2": _small(row["bias"], row["bias_se"]),
+            "its variance": _small(row["variance"], row["variance_se"]),
+            "decomposition": f"{row['decomposition']:.5f}",
+            "sample mean's variance": f"{row['own_variance']:.5f}",
+        }
         for row in summary["rows"]
-    )
-    columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
+    ]
     caption = f"{summary['runs']:,} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
-    return Sheet(summary["title"], caption, columns, rows, columns_from(2, columns), kept_in=KEPT_IN)
+    return _sheet(summary, caption, rows, 2)
 
 
 def _example(summary: Summary) -> Sheet:
-    rows = tuple(
-        (
-            row["world"],
-            row["set"],
-            row["separates"],
-            _small(row["variance"], row["variance_se"]),
-            f"{row['decomposition']:.5f}",
-            _small(row["more_than_best"], row["more_than_best_se"]) if row["more_than_best_se"] else "0",
-        )
+    rows = [
+        {
+            "world": row["world"],
+            "through": row["set"],
+            "separates": row["separates"],
+            "variance of eq. 2": _small(row["variance"], row["variance_se"]),
+            "decomposition": f"{row['decomposition']:.5f}",
+            "more than the named set": _small(row["more_than_best"], row["more_than_best_se"])
+            if row["more_than_best_se"]
+            else "0",
+        }
         for row in summary["rows"]
-    )
-    columns = ("world", "through", "separates", "variance of eq. 2", "decomposition", "more than the named set")
+    ]
     caption = (
         f"{summary['runs']:,} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
     )
-    return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns), kept_in=KEPT_IN)
+    return _sheet(summary, caption, rows, 3)
 
 
 def _limits(summary: Summary) -> Sheet:
     """Means over the worlds of a family: constants, eta^2, and what policies lose per ln t as a multiple of a bound."""
-    found = summary["rows"]
-    rows = []
+    found, rows = summary["rows"], []
     for family in dict.fromkeys(row["family"] for row in found):
         worlds = [row for row in found if row["family"] == family]
         plain = [row for row in worlds if row["policy"] == "ts"]
-        cells = [f"{_average([row[key] for row in plain]):.3g}" for key in ("c0", "cs", "cp", "eta2")]
-        for policy in ("ts", "causal-ts-known", "told-means", "ossb"):
+        cells = {"worlds": family, "number": f"{len(plain)}", "separates": "yes" if plain[0]["separates"] else "no"}
+        for name, key in {"C_0": "c0", "C_S": "cs", "C_P": "cp", "eta^2": "eta2"}.items():
+            cells[name] = f"{_average([row[key] for row in plain]):.3g}"
+        for policy, name in POLICIES_OF_LIMITS.items():
             played = [row for row in worlds if row["policy"] == policy]
             mean = _average([row["regret"] for row in played])
             se = math.sqrt(sum(row["regret_se"] ** 2 for row in played)) / max(len(played), 1)
-            cells.append(f"{mean:,.1f} ± {se:,.1f}" if played else "")
-        rows.append((family, f"{len(plain)}", "yes" if plain[0]["separates"] else "no", *cells))
-    columns = (
-        "worlds",
-        "number",
-        "separates",
-        "C_0",
-        "C_S",
-        "C_P",
-        "eta^2",
-        "TS",
-        "given S",
-        "given S, E[Y | S]",
-        "OSSB",
-    )
+            cells[name] = f"{mean:,.1f} ± {se:,.1f}" if played else ""
+        rows.append(cells)
     caption = (
         f"means over worlds; regret ± standard error at T = {found[0]['horizon']:,}, {found[0]['runs']} runs each; "
         "where no set separates, C_S and C_P are what the variables would be worth if they did"
     )
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), kept_in=KEPT_IN)
+    return _sheet(summary, caption, rows, 3)
+
+
+POLICIES_OF_LIMITS = {"ts": "TS", "causal-ts-known": "given S", "told-means": "given S, E[Y | S]", "ossb": "OSSB"}
 
 
 def _average(values: list[float]) -> float:
@@ -342,7 +340,7 @@ def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
         "the weakest difference is shown"
     )
-    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, (), kept_in=KEPT_IN)
+    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, ())
 
 
 def _decisive(verdict: Verdict) -> str:

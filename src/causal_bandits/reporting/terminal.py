@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from rich import progress as bar
 else:
     bar = later("rich.progress")
-
-SHOWN_ROWS = 12
-"""Of a long table."""
 
 
 def written(text: str, style: str = "") -> Text:
@@ -63,7 +62,7 @@ def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
 class TerminalTable:
     """A sheet for the terminal, laid out when it is printed, for the current width.
 
-    Long sheets are cut if kept elsewhere, groups have a line in bold instead of a column.
+    Groups have a line in bold instead of a column.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -72,15 +71,11 @@ class TerminalTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich prints."""
         sheet, first = self._sheet, 1 if self._sheet.grouped else 0
-        cut = bool(sheet.kept_in) and len(sheet.rows) > 3 * SHOWN_ROWS
-        caption = sheet.caption
-        if cut:
-            caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in {sheet.kept_in}"
         table = Table(
             title=written(printable(sheet.title)),
             title_justify="left",
             title_style="bold",
-            caption=written(caption) if caption else None,
+            caption=written(sheet.caption) if sheet.caption else None,
             caption_justify="left",
             box=SIMPLE,
             pad_edge=False,
@@ -88,7 +83,7 @@ class TerminalTable:
         )
         rows: list[tuple[tuple[str, ...], bool]] = []
         """The cells of each line, and whether it is the head of a group."""
-        for group, members in groupby(sheet.rows[:SHOWN_ROWS] if cut else sheet.rows, lambda row: row[:first]):
+        for group, members in groupby(sheet.rows, lambda row: row[:first]):
             rows += [(group, True)] * any(group)
             rows += [(row[first:], False) for row in members]
         names = [printable(name) for name in sheet.columns[first:]]
@@ -117,10 +112,10 @@ ALL = ""
 
 
 @contextlib.contextmanager
-def progress(console: Console) -> Iterator[Tell]:
-    """Yields a function to call when parts are done; several tasks share one bar."""
+def progress(console: Console, after: float = 0.0) -> Iterator[Tell]:
+    """Yields a function to call when parts are done; nothing is shown in the first seconds."""
     if not console.is_terminal:
-        yield _lines(console)
+        yield _lines(console, time.monotonic() + after)
         return
     columns = (
         bar.TextColumn("{task.description}", markup=False),
@@ -131,32 +126,40 @@ def progress(console: Console) -> Iterator[Tell]:
         bar.TextColumn("left"),
         bar.TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with bar.Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, bar.TaskID] = {}
-        parts: dict[str, tuple[int, int]] = {}
+    bars = bar.Progress(*columns, console=console, transient=True)
+    tasks: dict[str, bar.TaskID] = {}
+    parts: dict[str, tuple[int, int]] = {}
 
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(printable(what), total=of, start=False)
-                if len(tasks) == 2:
-                    tasks[ALL] = bars.add_task("all")
-            if done:
-                bars.start_task(tasks[what])
-            parts[what] = (done, of)
-            bars.update(tasks[what], completed=done, total=of)
-            if ALL in tasks:
-                everything = [sum(each) for each in zip(*parts.values(), strict=True)]
-                bars.update(tasks[ALL], completed=everything[0], total=everything[1])
+    def tell(what: str, done: int, of: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(printable(what), total=of, start=False)
+            if len(tasks) == 2:
+                tasks[ALL] = bars.add_task("all")
+        if done:
+            bars.start_task(tasks[what])
+        parts[what] = (done, of)
+        bars.update(tasks[what], completed=done, total=of)
+        if ALL in tasks:
+            everything = [sum(each) for each in zip(*parts.values(), strict=True)]
+            bars.update(tasks[ALL], completed=everything[0], total=everything[1])
 
+    start = threading.Timer(after, bars.start)
+    start.daemon = True
+    start.start()
+    try:
         yield tell
+    finally:
+        start.cancel()
+        start.join()
+        bars.stop()
 
 
-def _lines(console: Console) -> Tell:
+def _lines(console: Console, since: float) -> Tell:
     said: dict[str, int] = {}
 
     def tell(what: str, done: int, of: int) -> None:
         tenth = 10 * done // max(of, 1)
-        if done and tenth > said.get(what, 0):
+        if done and tenth > said.get(what, 0) and time.monotonic() >= since:
             said[what] = tenth
             console.print(f"{printable(what)}: {done} of {of} done", highlight=False, markup=False)
 

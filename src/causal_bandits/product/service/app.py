@@ -18,12 +18,11 @@ from ...errors import CausalBanditsError
 from ..studies import Monitor
 from . import problems
 from .bodies import Rows, Table
-from .gate import LOOKING
 from .measuring import Measures
 from .middleware import GateMiddleware
 from .pages.views import Views
 from .registry import StudyRegistry
-from .responses import SCHEMAS, Problem, errors_of
+from .responses import SCHEMAS, Problem
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .sign_in import Attempts
@@ -91,17 +90,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
-        _add_refusals(made["paths"])
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"token": []}]
         app.openapi_schema = made
     return app.openapi_schema
-
-
-def _add_refusals(paths: dict[str, dict[str, Any]]) -> None:
-    """The middleware checks the body of every request that changes something, before the route does."""
-    known = errors_of(413, 415)
-    for item in paths.values():
-        for method, operation in item.items():
-            if method.upper() not in LOOKING:
-                operation["responses"] |= {str(status): known[status] for status in (413, 415)}

@@ -36,18 +36,7 @@ from ...core.policies.posterior import Source
 from ...core.problem import Arm, Level, Problem, Segment, check_problem
 from ...core.secrecy import may_hold_secret
 from ...core.serialization import from_json
-from ...errors import (
-    AccessError,
-    CausalBanditsError,
-    ObservationError,
-    OptionError,
-    StorageError,
-    UnknownArmError,
-    UnknownDecisionError,
-    UnknownStudyError,
-    brief,
-    missing_extra,
-)
+from ...errors import CausalBanditsError, OptionError, StorageError, brief, missing_extra
 from ...libraries import pl
 from ...reporting.plots import plot_estimates
 from ...reporting.study_page import write_study_page
@@ -180,7 +169,9 @@ def arm_change(of: Callable[Concatenate[Study, P], Sequence[Arm]], state: str) -
         try:
             text = json.dumps(pattern)
         except (TypeError, ValueError):
-            raise UnknownArmError(f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False") from None
+            raise errors.UnknownArmError(
+                f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False"
+            ) from None
         return self._call("PUT", f"/arms/{in_path(text)}/state", list[Arm], {"state": state}, field="arms")
 
     return call
@@ -508,7 +499,7 @@ class ServerOperations(Generic[S]):
         if isinstance(kind, type) and issubclass(kind, CausalBanditsError):
             return kind(sentence)
         if answer.status_code in (401, 403):
-            return AccessError(sentence)
+            return errors.AccessError(sentence)
         if answer.status_code >= 500:
             return StorageError(f"server {self.address}: {sentence}")
         return OptionError(sentence)
@@ -542,7 +533,7 @@ class ServerOperations(Generic[S]):
 
 def _named(name: object) -> str:
     if checked_name(name) in (".", ".."):
-        raise UnknownStudyError(f"the server has no study {name!r}; such a name cannot be part of a URL")
+        raise errors.UnknownStudyError(f"the server has no study {name!r}; such a name cannot be part of a URL")
     return in_path(str(name))
 
 
@@ -652,7 +643,9 @@ def _sent(call: Call[Any]) -> dict[str, Any]:
         content = _JSON.encode(call.body).encode()
         return {**request, "content": content, "headers": {**call.headers, "Content-Type": "application/json"}}
     except (TypeError, ValueError, RecursionError) as error:
-        raise ObservationError(f"these values cannot be sent as JSON ({' '.join(str(error).split())[:160]})") from None
+        raise errors.ObservationError(
+            f"these values cannot be sent as JSON ({' '.join(str(error).split())[:160]})"
+        ) from None
 
 
 def _plain(value: Any) -> Any:
@@ -695,7 +688,7 @@ def _number(decision: object) -> int:
     found = number_of(decision)
     if found < 1:
         given = decision.id if isinstance(decision, Decision) else decision
-        raise UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, an integer >= 1")
+        raise errors.UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, an integer >= 1")
     return found
 
 
@@ -715,7 +708,7 @@ def _in_body(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _arm(arm: object) -> dict[str, Level]:
     if not isinstance(arm, Mapping):
-        raise UnknownArmError(f"{brief(arm)} is not an arm; expected an arm from ask() or {{lever: level}}")
+        raise errors.UnknownArmError(f"{brief(arm)} is not an arm; expected an arm from ask() or {{lever: level}}")
     return dict(arm)
 
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import gate, sign_in
 from .gate import RefusedError
 from .measuring import Measures
-from .problems import refused, unexpected, wants_page
+from .problems import problem, refused, wants_page
 from .settings import ServiceSettings
 
 log = logging.getLogger("causal_bandits.service")
@@ -86,7 +86,7 @@ class GateMiddleware:
         except Exception:
             log.exception("%s %s failed", method, path)
             if answer.status is None:
-                await unexpected(scope)(scope, receive, answer)
+                await problem(scope, 500, "internal server error; see the server log")(scope, receive, answer)
             elif not answer.is_whole:
                 raise
 

@@ -67,11 +67,6 @@ def wants_page(scope: Scope) -> bool:
     return not path.startswith("/api/") and any(b"text/html" in value for value in accepts)
 
 
-def unexpected(scope: Scope) -> Response:
-    """The answer to an unexpected error; the middleware logs it."""
-    return problem(scope, 500, "internal server error; see the server log")
-
-
 async def answer_library(request: Request, error: Exception) -> Response:
     """The answer to a request that the library rejected."""
     assert isinstance(error, CausalBanditsError)

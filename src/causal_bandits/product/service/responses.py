@@ -46,10 +46,10 @@ async def check_parameters(request: Request) -> None:
 def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
     """What the OpenAPI document says of refusals."""
     content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    common = {400: "malformed", 401: "no valid token", 403: "the token does not allow this", 422: "unusable values"}
-    others = {404: "unknown", 409: "contradicts what is stored", 413: "too long", 415: "of another type"}
-    chosen = {**common, **{status: others[status] for status in more}, 503: "the storage cannot be used"}
-    return {status: {"description": words, "content": content} for status, words in chosen.items()}
+    said = {400: "malformed", 401: "no valid token", 403: "the token does not allow this", 422: "unusable values"}
+    said |= {413: "too long", 415: "of another type", 503: "the storage cannot be used"}
+    said |= {status: {404: "unknown", 409: "contradicts what is stored"}[status] for status in more}
+    return {status: {"description": words, "content": content} for status, words in sorted(said.items())}
 
 
 def study_router(**options: Any) -> APIRouter:
@@ -174,22 +174,6 @@ class DecisionPage(TypedDict):
 
     decisions: list[DecisionRow]
     next: int | None
-
-
-class SetDrift(TypedDict):
-    """Whether a set that is in use still holds: above 0 its evidence says that it does not."""
-
-    variables: list[str]
-    alarm: bool
-    evidence: float
-    row: int
-
-
-class Drifts(TypedDict):
-    """The sets in use; `alarms` counts those that no longer hold."""
-
-    alarms: int
-    sets: list[SetDrift]
 
 
 class PosteriorDraws(TypedDict):

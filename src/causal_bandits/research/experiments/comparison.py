@@ -22,6 +22,7 @@ from ...core.markup import printable, titled_table
 from ...core.policies import Policy
 from ...errors import OptionError, brief, listing, whole_number
 from ...libraries import pl
+from ...reporting.sheets import first_rows
 from ...reporting.summaries import Summary
 from ...reporting.summary_plots import draw
 from ...reporting.summary_sheets import sheet_of
@@ -137,7 +138,7 @@ class Comparison:
     def __repr__(self) -> str:
         console = Console(width=110, color_system=None)
         with console.capture() as capture:
-            console.print(TerminalTable(sheet_of(self.summary)))
+            console.print(TerminalTable(first_rows(sheet_of(self.summary), rest="to_frame() has all")))
         return capture.get().rstrip()
 
     def _repr_html_(self) -> str:

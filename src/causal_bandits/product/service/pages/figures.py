@@ -10,16 +10,15 @@ from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
-from ....reporting.answers import unit_of
 from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
 from ....reporting.charts import SHARES, Series
 from ....reporting.described import ArmRow
 from ....reporting.html import soft
-from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
+from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches, unit_of
 from ....reporting.text import short
 from ...studies import Explanation
 from ...studies.funnel import Funnel, Step
-from .views import View, arm_name, segment_name
+from .views import View, arm_name
 
 # Overview
 
@@ -29,16 +28,11 @@ def colors(view: View) -> dict[int, str]:
     return {number: f"c{rank}" for rank, number in enumerate(view.colored)}
 
 
-def name_of(view: View, number: int) -> str:
-    """An arm, with its segment where there is one."""
-    arm = view.problem.arms[number]
-    segment = segment_name(view.problem, arm)
-    return arm_name(view.problem, arm) + (f" | {segment}" if segment else "")
-
-
 def traffic(view: View) -> Markup:
     """Which arms were chosen, over time."""
-    shown = [(number, name_of(view, number), color) for number, color in colors(view).items()]
+    shown = [
+        (number, arm_name(view.problem, view.problem.arms[number]), color) for number, color in colors(view).items()
+    ]
     return markup([decisions_figure(view.about["decisions_over_time"], shown, notes_in(view)), _newest(view)])
 
 
@@ -47,17 +41,21 @@ def notes_in(view: View) -> Sequence[charts.Note]:
     return notes_of(view.about["annotations"])
 
 
-def best_by_segment(view: View) -> list[tuple[Any, Markup]]:
+def best_by_segment(view: View) -> list[tuple[str, Markup]]:
     """The segments that have colored arms, each with the chart of its arms' probabilities."""
-    wanted = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
-    return [(view.problem.segment_settings[segment], best(view, segment)) for segment in wanted]
+    problem, found = view.problem, []
+    for segment in sorted({int(problem.arm_segments[arm]) for arm in view.colored}):
+        settings = problem.segment_settings[segment].items()
+        words = ", ".join(setting_words(name, level, problem.names) for name, level in settings)
+        found.append((short(words), best(view, segment)))
+    return found
 
 
 def best(view: View, segment: int) -> Markup:
     """The probability of each arm to be the best one, of its segment where there are some, over time."""
     course, by_arm = view.chances, colors(view)
     series = [
-        Series(name_of(view, arm), by_arm[arm], [row[index] for row in course["chances"]])
+        Series(arm_name(view.problem, view.problem.arms[arm]), by_arm[arm], [row[index] for row in course["chances"]])
         for index, arm in enumerate(course["arms"])
         if view.problem.arm_segments[arm] == segment
     ]
@@ -263,20 +261,6 @@ def step_units(steps: Sequence[Step], unit: Unit) -> dict[bool, Unit]:
 def spell(when: datetime | None) -> str:
     """A time to read, in UTC."""
     return "–" if when is None else f"{when:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def duration(seconds: float | None) -> str:
-    """How long something took.
-
-    >>> [duration(value) for value in (0.002, 0.25, 42, 600, 9000, 200000, None)]
-    ['0.1 s', '0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
-    """
-    if seconds is None:
-        return "–"
-    for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{max(seconds, 0.1):.1f} s"
 
 
 def values(problem: Problem, given: dict[str, Any]) -> str:

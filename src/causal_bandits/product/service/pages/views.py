@@ -28,11 +28,10 @@ from ....core.markup import (
     through_words,
     weight_words,
 )
-from ....core.problem import Level, Problem, Variable, setting_words
+from ....core.problem import Arm, Level, Problem, Variable
 from ....core.serialization import to_json
 from ....errors import CausalBanditsError
 from ....reporting import charts
-from ....reporting.answers import LONGEST_ARM
 from ....reporting.axes import RATE, interval_of
 from ....reporting.courses import (
     ChanceCourse,
@@ -43,7 +42,7 @@ from ....reporting.courses import (
 )
 from ....reporting.described import StudyDescription, in_display_names
 from ....reporting.sheets import evidence_of, pending_words, state_of
-from ....reporting.study_page import best_arms
+from ....reporting.study_page import LONGEST_ARM, best_arms
 from ....reporting.text import short
 from ...studies import TRANSACTIONAL, Study
 from ...studies.deciding import open_arms
@@ -57,20 +56,9 @@ log = logging.getLogger("causal_bandits.service")
 
 
 def arm_name(problem: Problem, settings: Mapping[str, Level]) -> str:
-    """An arm in words: every lever with its level, as people call them.
-
-    >>> problem = Problem("Y", {}, {"banner": ["none", "red"], "text": ["short", "long"]}, names={"text": "Text"})
-    >>> arm_name(problem, {"banner": "red", "text": "short"})
-    'banner=red, Text=short'
-    """
-    levers = (name for name in settings if name not in problem.segments)
-    return short(", ".join(setting_words(name, settings[name], problem.names) for name in levers), LONGEST_ARM)
-
-
-def segment_name(problem: Problem, settings: Mapping[str, Any]) -> str:
-    """The segment of an arm; empty if there is none."""
-    found = (name for name in settings if name in problem.segments)
-    return short(", ".join(setting_words(name, settings[name], problem.names) for name in found))
+    """An arm in words: every lever with its level, then its segment, as people call them."""
+    arm = Arm(settings, problem.idle_settings, problem.segments, problem.names)
+    return short(arm.label, LONGEST_ARM)
 
 
 # Fields of forms that name arms: one for each lever and segment, where an empty one stands for any level
@@ -137,7 +125,7 @@ def environment() -> jinja2.Environment:
         evidence=evidence_of,
         json=to_json,
     )
-    made.globals.update(infinity=math.inf, arm_name=arm_name, problem_segment=segment_name)
+    made.globals.update(infinity=math.inf, arm_name=arm_name)
     return made
 
 

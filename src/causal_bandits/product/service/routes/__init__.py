@@ -1,11 +1,11 @@
 """The routes."""
 
 from .. import sign_in
-from . import create, decisions, manage, operations, pages, results, studies
+from . import decisions, forms, operations, pages, results, studies
 
 ROUTERS = (
     *(decisions.router, studies.router, results.router, operations.router),
-    *(pages.router, manage.router, create.router, sign_in.router),
+    *(pages.router, forms.router, sign_in.router),
 )
 """In the order in which they are matched: the most frequent first."""
 

@@ -16,7 +16,7 @@ from ....core.data.table_files import neutral
 from ....errors import ConflictError, OptionError, UnknownVariableError, brief, listing
 from ...studies import Decision, DecisionRow, Study
 from ...studies.decisions import OWN
-from ..bodies import Ask, KeyedOutcome, Outcome, Rows
+from ..bodies import Ask, KeyedOutcome, Outcome, Rows, checked_columns, checked_rows, json_in, rows_in_lines, table_in
 from ..gate import RefusedError
 from ..problems import KeyReusedError
 from ..responses import (
@@ -32,7 +32,6 @@ from ..responses import (
     registry_of,
     study_router,
 )
-from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
 router = study_router(tags=["decisions"])
 
@@ -118,7 +117,7 @@ BATCH: dict[str, Any] = {
 }
 
 
-@router.post("/outcomes", **answers(int, 404, 409, 413, field="told"), openapi_extra=BATCH)
+@router.post("/outcomes", **answers(int, 404, 409, field="told"), openapi_extra=BATCH)
 async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Query()] = False) -> Response:
     """Record many outcomes, all or none: rows with an id or a key as a JSON array or as NDJSON, or a table.
 
@@ -164,7 +163,7 @@ IMPORT: dict[str, Any] = {
 }
 
 
-@router.post("/imports", **answers(int, 404, 409, 413, field="imported"), openapi_extra=IMPORT)
+@router.post("/imports", **answers(int, 404, 409, field="imported"), openapi_extra=IMPORT)
 async def import_rows(request: Request, name: StudyName, key: Key = None) -> Response:
     """Import logged rows as prior data: rows or columns as JSON, or rows as NDJSON; all or none."""
     content = await request.body()

@@ -1,26 +1,23 @@
 """The pages and their files; pages are rendered here and work without JavaScript but for live updates."""
 
-import hashlib
 import mimetypes
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
 from fastapi import APIRouter, Query
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from ....core.markup import in_path
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
-from ....reporting.answers import answers, less_costs, unit_of
-from ....reporting.axes import PLAIN
+from ....reporting.axes import PLAIN, duration
 from ....reporting.sheets import listed
-from ....reporting.study_page import best_arms, evidence_figure, notes_of
+from ....reporting.study_page import answers, best_arms, evidence_figure, less_costs, notes_of, unit_of
 from ...studies import DecisionRow, Study
 from ...studies.history import STATUSES, decision_row, select_decisions
 from ...studies.state import StudyState
@@ -49,11 +46,7 @@ TABS = {
     "manage.html": "Manage",
 }
 
-COMPARED_ARMS = 6
-"""Of each of two studies side by side."""
-
 Arms = Annotated[str, Query(max_length=10)]
-Chosen = Annotated[str, Query(max_length=1000)]
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -97,17 +90,9 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
         "about": view.about,
         "view": view,
         "problem": view.problem,
-        "here": _address(request, view.about["name"]),
+        "here": f"{request.scope['root_path']}/studies/{in_path(view.about['name'])}",
         "tab": TABS[template],
     }
-
-
-def _address(request: Request, name: str) -> str:
-    return f"{request.scope['root_path']}/studies/{in_path(name)}"
-
-
-def _waits(study: Study) -> dict[str, Any]:
-    return {"waits": study.waiting(), "duration": figures.duration}
 
 
 @router.get("/")
@@ -132,16 +117,8 @@ def _listed(request: Request) -> list[dict[str, Any]]:
                 view = registry.look(row.name, seen.of)
             except CausalBanditsError as refused:  # corrupt, or deleted meanwhile: the others are listed all the same
                 error = without_secrets(str(refused))
-        answer = answers(view.about) if view is not None else []
-        lines.append(
-            {
-                "row": row,
-                "created": row.created,
-                "view": view,
-                "answer": answer[0] if answer else None,
-                "error": error,
-            }
-        )
+        first = answers(view.about)[0] if view is not None else None
+        lines.append({"row": row, "created": row.created, "view": view, "answer": first, "error": error})
     return lines
 
 
@@ -164,29 +141,6 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
         }
 
     return study_page(request, name, "study.html", work)
-
-
-@router.get("/compare")
-def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response:
-    """Two studies side by side."""
-    names = [row for row in registry_of(request).list() if row.error is None]
-    newest = [row.name for row in reversed(names)]
-    chosen = {"left": left or (newest[0] if newest else ""), "right": right or (newest[1] if len(newest) > 1 else "")}
-    sides = [_side(request, name) for name in chosen.values() if name]
-    return page(request, "compare.html", names=names, chosen=chosen, sides=sides)
-
-
-def _side(request: Request, name: str) -> dict[str, Any]:
-    view = registry_of(request).look(name, views_of(request).of)
-    return {
-        "about": view.about,
-        "problem": view.problem,
-        "here": _address(request, name),
-        "answers": answers(view.about),
-        "arms": figures.ArmsTable(view, best_arms(view.about["arms"], COMPARED_ARMS)),
-        "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
-        "best": figures.best_by_segment(view),
-    }
 
 
 @router.get("/studies/{name}/sets")
@@ -233,16 +187,12 @@ def study_decisions(request: Request, name: StudyName, before: Annotated[int | N
     def work(study: Study, view: View) -> dict[str, Any]:
         error = ""
         try:
-            made, rows = study._session.read(lambda state: _chosen(state, given, before))
+            made, last, rows = study._session.read(lambda state: _chosen(state, given, before))
         except CausalBanditsError as refused:
-            (made, rows), error = ([], []), str(refused)
-        last = len(made) if before is None else int(np.searchsorted(made, before))
+            (made, last, rows), error = ([], 0, []), str(refused)
         query = urlencode(given)
         return {
-            "rows": [
-                (row, views.arm_name(view.problem, row["arm"]), views.segment_name(view.problem, row["arm"]))
-                for row in rows
-            ],
+            "rows": rows,
             "older": f"{query}&before={made[last - AT_ONCE]}" if last > AT_ONCE else None,
             "newer": f"{query}&before={made[last + AT_ONCE] if last + AT_ONCE < len(made) else made[-1] + 1}"
             if last < len(made)
@@ -259,8 +209,8 @@ def study_decisions(request: Request, name: StudyName, before: Annotated[int | N
     return study_page(request, name, "decisions.html", work)
 
 
-def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[int], list[DecisionRow]]:
-    """The decisions that a filter leaves, the oldest first, and the rows of one page, the newest first."""
+def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[int], int, list[DecisionRow]]:
+    """The decisions that a filter leaves, the oldest first, and a page: where it ends, and its rows, newest first."""
     until = given.get("until")
     found = select_decisions(
         state,
@@ -270,7 +220,7 @@ def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[i
         until=None if until is None else until if "T" in until else f"{until}T23:59:59.999999",
     )
     last = len(found) if before is None else int(np.searchsorted(found, before))
-    return found, [decision_row(state, number) for number in reversed(found[max(last - AT_ONCE, 0) : last])]
+    return found, last, [decision_row(state, number) for number in reversed(found[max(last - AT_ONCE, 0) : last])]
 
 
 @router.get("/studies/{name}/decisions/{id}")
@@ -307,34 +257,18 @@ def health(request: Request, name: StudyName) -> Response:
     def looked(study: Study) -> Response:
         view = views_of(request).of(study)
         found = view.about["health"] if views.is_large(view) else study.health()
-        checks: dict[str, Any] = {"health": found, "alarms": study.alarms()}
-        return page(request, "health.html", **common(request, view, "health.html"), **_waits(study), **checks)
+        shown = {"health": found, "alarms": study.alarms(), "waits": study.waiting(), "duration": duration}
+        return page(request, "health.html", **{**common(request, view, "health.html"), **shown})
 
     return registry_of(request).look(name, looked)
 
 
-# Style sheets and scripts: read once, served from memory, and nothing else by any address
-
-
-MEDIA_TYPES = {".js": "text/javascript", ".ts": "application/typescript"}
-"""Where the system's table may say something else."""
-
-
-@cache
-def files() -> dict[str, tuple[bytes, str, str]]:
-    """The content, media type and mark of all of them, by name."""
-    found = {}
-    for path in sorted(STATIC.iterdir()):
-        content = path.read_bytes()
-        media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        found[path.name] = (content, media_type, hashlib.sha256(content).hexdigest()[:16])
-    return found
+FILES = StaticFiles(directory=STATIC)
+for _type, _ending in (("text/javascript", ".js"), ("application/typescript", ".ts")):
+    mimetypes.add_type(_type, _ending)  # where the system's table may say something else
 
 
 @router.get("/static/{file}")
 async def static(request: Request, file: str) -> Response:
-    """One file."""
-    if file not in files():
-        raise HTTPException(404)
-    content, media_type, mark = files()[file]
-    return unless_known(request, mark, lambda: Response(content, media_type=media_type))
+    """A style sheet or a script."""
+    return await FILES.get_response(file, request.scope)

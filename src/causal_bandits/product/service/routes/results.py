@@ -17,10 +17,8 @@ from ...studies import Evaluation, Study
 from ..bodies import body_of
 from ..operations import OPERATIONS, SPELLED, Operation
 from ..responses import (
-    Drifts,
     Id,
     PosteriorDraws,
-    SetDrift,
     StudyName,
     answer,
     answers,
@@ -120,21 +118,6 @@ def posterior(
         found = study.posterior()
         rows, means = found.rows, found.means.tolist()
         return {"rows": rows, "means": means, "sources": [*found.sources], "draws": found.draws[:n].tolist()}
-
-    return look(request, name, work)
-
-
-@router.get("/drift", tags=["results"], **answers(Drifts, 404))
-def drift(request: Request, name: StudyName) -> Response:
-    """Whether the sets in use still hold on recent rows."""
-
-    def work(study: Study) -> Drifts:
-        watched = [(found.variables, found.drift) for found in study.separating_sets() if found.drift is not None]
-        rows: list[SetDrift] = [
-            {"variables": [*names], "alarm": seen.alarm, "evidence": seen.evidence, "row": seen.row}
-            for names, seen in watched
-        ]
-        return {"alarms": sum(row["alarm"] for row in rows), "sets": rows}
 
     return look(request, name, work)
 
