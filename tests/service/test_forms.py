@@ -272,6 +272,16 @@ def test_decisions_are_filtered(call: Caller) -> None:
         assert "expected" in alarm(call("GET", f"/studies/shop/decisions?{odd}"))
 
 
+def test_two_studies_side_by_side(call: Caller) -> None:
+    for name in ("one", "two"):
+        address = call.create(name, title=f"Study {name}")
+        call("POST", f"{address}/decisions", {"count": 5})
+    page = call("GET", "/compare?left=one&right=two").text
+    assert page.index("Study one</bdi></a>") < page.index("Study two</bdi></a>")
+    assert page.count("No data yet") == 2
+    assert call("GET", "/compare?left=one&right=three", headers={"accept": "text/html"}).status == 404
+
+
 def test_a_page_without_data_has_no_numbers(call: Caller) -> None:
     address = call.create()
     call("POST", f"{address}/decisions", {"count": 3})

@@ -24,7 +24,7 @@ PROBLEM = cb.Problem(
     {"banner": ["none", "red", "<script>alert(1)</script>"], "discount": ["none", "10%"]},
 )
 PARTS = ("sets", "funnel", "decisions", "health", "manage")
-PAGES = ("/", "/studies/checkout", *(f"/studies/checkout/{part}" for part in PARTS), "/new")
+PAGES = ("/", "/studies/checkout", *(f"/studies/checkout/{part}" for part in PARTS), "/new", "/compare")
 SHADE = "getComputedStyle(document.body).backgroundColor"
 
 
@@ -212,7 +212,7 @@ def test_every_action_of_the_dashboard(tmp_path: Path) -> None:
         page.wait_for("document.querySelector('[role=alert]') !== null")
         assert "cannot be removed" in page.run("document.querySelector('[role=alert]').innerText")
 
-        # Downloads, filters, paper
+        # Downloads, filters, two studies side by side, paper
         page.visit(f"{address}/studies/checkout/manage")
         links = page.run("[...document.querySelectorAll('a[download]')].map(link => link.href)")
         fetched = f"Promise.all({json.dumps(links)}.map(link => fetch(link).then(answer => answer.status)))"
@@ -224,6 +224,9 @@ def test_every_action_of_the_dashboard(tmp_path: Path) -> None:
         arms = page.run("[...document.querySelectorAll('td[data-name=Arm]')].map(cell => cell.innerText)")
         assert arms
         assert all("Banner=blue" in arm for arm in arms)
+        cb.Study.create("other", PROBLEM, storage=f"sqlite:///{tmp_path}/studies.db", seed=1).close()
+        page.visit(f"{address}/compare?left=checkout&right=other")
+        assert page.run("document.querySelectorAll('.pair > section').length") == 2
         page.visit(f"{address}/studies/checkout/manage")
         page.call("Emulation.setEmulatedMedia", media="print")
         assert page.run("getComputedStyle(document.querySelector('main form')).display") == "none"

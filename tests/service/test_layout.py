@@ -19,7 +19,7 @@ PROBLEM = cb.Problem(
     {"layout_of_the_product_detail_page": ["none", "grid with pictures"], "free_shipping": ["no", "yes"]},
     segments={"device": ["mobile", "desktop"]},
 )
-PAGES = ("", "/sets", "/funnel", "/decisions", "/decisions/7", "/health")
+PAGES = ("", "/sets", "/funnel", "/decisions", "/decisions/7", "/health", "/compare")
 MISALIGNED = """[...document.querySelectorAll('main table')].flatMap(table => {
   const left = cell => cell.getBoundingClientRect().left;
   const heads = [...table.querySelectorAll('thead th')], cells = [...(table.querySelector('tbody tr')?.children ?? [])];
@@ -55,12 +55,14 @@ def test_headings_stand_over_columns_and_words_are_whole(tmp_path: Path) -> None
     for device in ("mobile", "desktop"):
         made = study.ask(100, segment={"device": device})
         study.tell_many([outcome(each.id, rng) for each in made])
+    other = cb.Study.create("other", PROBLEM, storage=storage, seed=4)
+    other.close()
     with running() as server, browser(tmp_path) as page:
         address = server.serve(storage)
         for width in (1440, 1280, 390):
             page.resize(width)
             for path in PAGES:
-                page.visit(f"{address}/studies/checkout{path}")
+                page.visit(f"{address}{path}" if path == "/compare" else f"{address}/studies/checkout{path}")
                 assert page.run("document.querySelector('main').innerText.length") > 40
                 assert page.run(BROKEN) == [], (width, path)
                 assert width == 390 or page.run(MISALIGNED) == [], (width, path)

@@ -46,7 +46,11 @@ TABS = {
     "manage.html": "Manage",
 }
 
+COMPARED_ARMS = 6
+"""Of each of two studies side by side."""
+
 Arms = Annotated[str, Query(max_length=10)]
+Chosen = Annotated[str, Query(max_length=1000)]
 
 
 def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
@@ -90,9 +94,14 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
         "about": view.about,
         "view": view,
         "problem": view.problem,
-        "here": f"{request.scope['root_path']}/studies/{in_path(view.about['name'])}",
+        "here": address_of(request, view.about["name"]),
         "tab": TABS[template],
     }
+
+
+def address_of(request: Request, name: str) -> str:
+    """Where the pages of a study begin."""
+    return f"{request.scope['root_path']}/studies/{in_path(name)}"
 
 
 @router.get("/")
@@ -141,6 +150,29 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
         }
 
     return study_page(request, name, "study.html", work)
+
+
+@router.get("/compare")
+def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response:
+    """Two studies side by side."""
+    names = [row for row in registry_of(request).list() if row.error is None]
+    newest = [row.name for row in reversed(names)]
+    chosen = {"left": left or (newest[0] if newest else ""), "right": right or (newest[1] if len(newest) > 1 else "")}
+    sides = [_side(request, name) for name in chosen.values() if name]
+    return page(request, "compare.html", names=names, chosen=chosen, sides=sides)
+
+
+def _side(request: Request, name: str) -> dict[str, Any]:
+    view = registry_of(request).look(name, views_of(request).of)
+    return {
+        "about": view.about,
+        "problem": view.problem,
+        "here": address_of(request, name),
+        "answers": answers(view.about),
+        "arms": figures.ArmsTable(view, best_arms(view.about["arms"], COMPARED_ARMS)),
+        "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
+        "best": figures.best_by_segment(view),
+    }
 
 
 @router.get("/studies/{name}/sets")
