@@ -28,7 +28,7 @@ from ..compiled import Bools, Floats, Ints, compiled, loops_of
 from ..estimators.linear_algebra import copy_to
 from ..estimators.reward_shapes import RewardStats, log_likelihood
 
-THOMPSON = 0.01
+THOMPSON = 0.1
 """The least share of rounds in which arms are played as often as they are the best in the draws."""
 STEPS = 4
 """The best partner of an arm is looked for, then that of the partner, this often."""
