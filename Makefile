@@ -19,11 +19,11 @@ COMPARING := src tests/analysis tests/contracts tests/discovery tests/environmen
 	tests/studies/test_high_throughput.py tests/studies/test_stateful.py tests/test_docs.py
 # Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
 SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
-	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
+	tests/experiments/test_engines.py tests/graphs/test_exchange.py \
 	tests/reporting/test_html.py tests/reporting/test_summary_plots.py tests/reporting/test_plots.py \
 	tests/reporting/test_results_page.py tests/service/test_client.py tests/service/test_pages.py tests/service/test_processes.py \
 	tests/service/test_routes.py tests/studies/test_command_line.py tests/studies/test_contract.py
-EXTRAS := research,networkx,asd,gym,dask,slurm,chamber,postgres,xlsx,duckdb,adbc,openfeature,service
+EXTRAS := research,networkx,asd,gym,dask,postgres,xlsx,duckdb,adbc,openfeature,service
 SOURCES := src tests benchmarks scripts examples docs/_extensions
 
 .DEFAULT_GOAL := help

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from causal_bandits.errors import EngineError, MissingExtraError
+from causal_bandits.errors import EngineError
 from causal_bandits.research.experiments import EXPERIMENTS, Scale, reproduce
 from causal_bandits.research.experiments.base import Chunk
 from causal_bandits.research.experiments.engines import make_engine, work_on
@@ -269,48 +269,3 @@ def test_a_killed_worker_of_dask_here_costs_only_its_chunk(tmp_path: Path) -> No
 def test_a_mistake_in_a_chunk_of_dask_here_is_raised() -> None:
     with make_engine("dask", jobs=2) as engine, pytest.raises(ValueError, match="a mistake in a policy"):
         list(engine.run([Chunk("0", partial(fail, 0))]))
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # submitit's
-@pytest.mark.slow
-def test_slurm_gives_the_same_bytes(
-    tmp_path: Path, alone: bytes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """With submitit's debugging cluster, which runs the elements of the array in this process."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("causal_bandits.research.experiments.slurm_engine.CLUSTER", "debug")
-    caplog.set_level("CRITICAL")
-    assert summary_bytes(tmp_path / "results", jobs=3, engine="slurm") == alone
-    assert list((tmp_path / "slurm-jobs").iterdir())
-
-
-def test_slurm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(EngineError, match="Slurm's commands are not on this machine"):
-        summary_bytes(tmp_path / "results", engine="slurm")
-
-
-def test_a_failed_slurm_job_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    slurm: Any = importlib.import_module("causal_bandits.research.experiments.slurm_engine")
-    failed: Any = importlib.import_module("submitit.core.utils").FailedJobError
-
-    class Job:
-        job_id, state, paths = "7_0", "FAILED", type("Paths", (), {"stderr": tmp_path / "7_0.err"})
-
-        def done(self) -> bool:
-            return True
-
-        def result(self) -> None:
-            raise failed("Job (task=0) failed during processing with trace:\n----\nKilled by signal 9")
-
-    with pytest.raises(EngineError, match=r"Slurm job 7_0 failed \(Killed by signal 9\); its log is") as caught:
-        list(slurm._as_they_end([Job()]))
-    assert "\n" not in str(caught.value)
-
-
-def test_missing_submitit_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "submitit", None)
-    monkeypatch.delitem(sys.modules, "causal_bandits.research.experiments.slurm_engine", raising=False)
-    with pytest.raises(MissingExtraError, match=r"pip install .\.\[slurm\]"):
-        make_engine("slurm")

@@ -18,7 +18,7 @@ from .study import AsJson, problem_in
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of processes; all cores by default.")]
 Out = Annotated[Path, typer.Option(help="Results folder; finished work in it is reused.")]
-Engine = Annotated[str, typer.Option(help="local: processes on this machine; dask: a Dask cluster; slurm: Slurm jobs.")]
+Engine = Annotated[str, typer.Option(help="local: processes on this machine; dask: a Dask cluster.")]
 Scheduler = Annotated[
     str | None, typer.Option(help="Dask scheduler address, tcp://...; by default Dask starts local workers.")
 ]

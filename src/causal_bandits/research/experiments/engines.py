@@ -1,6 +1,6 @@
-"""Where chunks are run: in this process, in local processes, on a Dask cluster, or as Slurm jobs.
+"""Where chunks are run: in this process, in local processes, or on a Dask cluster.
 
-An engine hands chunks to what others have made (`concurrent.futures`, Dask, submitit); nothing here schedules. A worker
+An engine hands chunks to what others have made (`concurrent.futures`, Dask); nothing here schedules. A worker
 that dies takes its chunk with it, and that chunk is run again: Dask does so itself, and a broken local pool is replaced
 by a new one.
 """
@@ -22,7 +22,7 @@ from ...errors import EngineError, OptionError, missing_extra
 from ...libraries import pl
 from .base import Chunk
 
-EngineName = Literal["local", "dask", "slurm"]
+EngineName = Literal["local", "dask"]
 PATIENCE = 3
 """Number of consecutive worker deaths without a finished chunk after which the engine stops."""
 
@@ -50,8 +50,8 @@ def work_on_packed(chunk: bytes, version: str) -> Done:
 
 
 Submit = Callable[[Chunk], "Future[Done]"]
-Workers = Callable[[list[Chunk]], Iterator[tuple[int, Done]]]
-"""Takes chunks, and gives the number of each with its result, in order of completion."""
+Opener = Callable[[contextlib.ExitStack], Submit]
+"""Starts workers, and puts on the stack what ends them."""
 
 
 class Engine(contextlib.AbstractContextManager["Engine"]):
@@ -60,12 +60,12 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
     At an interrupt or an error the workers are killed first; then it is raised.
     """
 
-    def __init__(self, open_workers: Callable[[contextlib.ExitStack], Workers] | None, workers: int) -> None:
+    def __init__(self, open_workers: Opener | None, workers: int) -> None:
         self.workers = workers
         self.elsewhere = open_workers is not None
         self._open = open_workers
         self._stack = contextlib.ExitStack()
-        self._run: Workers | None = None
+        self._submit: Submit | None = None
         self._interrupts = Interrupts()
 
     def __enter__(self) -> Engine:
@@ -80,7 +80,7 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
 
     def _close(self) -> None:
         with self._interrupts.held():
-            self._run = None
+            self._submit = None
             self._stack.close()
 
     def run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Done]]:
@@ -113,68 +113,44 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
 
     def _submitted(self, left: dict[int, Chunk]) -> Iterator[tuple[int, Done]]:
         with self._interrupts.held(), unnoticed_by_children():
-            if self._run is None:
+            if self._submit is None:
                 assert self._open is not None
-                self._run = self._open(self._stack)
-            places = list(left)
-            ended = self._run(list(left.values()))
-        for number, done in ended:
-            yield places[number], done
-
-
-def _by_futures(submit: Submit) -> Workers:
-    """Workers that take one chunk at a time."""
-
-    def run(chunks: list[Chunk]) -> Iterator[tuple[int, Done]]:
-        futures = {submit(chunk): number for number, chunk in enumerate(chunks)}
-        return ((futures[future], future.result()) for future in as_completed(futures))
-
-    return run
+                self._submit = self._open(self._stack)
+            places = {self._submit(chunk): place for place, chunk in left.items()}
+        for future in as_completed(places):
+            yield places[future], future.result()
 
 
 def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str | None = None) -> Engine:
     """An engine by name; `jobs` processes, all cores by default.
 
     With `jobs=1` the local engine works in this very process. `scheduler` is the address of a Dask scheduler that is
-    running; without one, Dask runs in this process, listens nowhere, and has its own `jobs` processes. With Slurm
-    `jobs` elements of a job array run at the same time.
+    running; without one, Dask runs in this process, listens nowhere, and has its own `jobs` processes.
     """
     if name not in get_args(EngineName):
         raise OptionError(f"engine {name!r} is not known; expected one of {', '.join(get_args(EngineName))}")
     count = checked_jobs(jobs)
     if name == "dask":
-        dask = _library(".dask_engine", "dask.distributed", "dask")
+        try:
+            dask = importlib.import_module(".dask_engine", __package__)
+        except ImportError:
+            raise missing_extra("dask.distributed", "dask") from None
         return Engine(lambda stack: _over_dask(stack, dask, scheduler, count), count)
     if scheduler is not None:
         raise OptionError(f"scheduler={scheduler!r} is for the Dask engine; add --engine dask")
-    if name == "slurm":
-        slurm = _library(".slurm_engine", "submitit", "slurm")
-        return Engine(lambda stack: _over_slurm(stack, slurm, jobs), count)
     return Engine(None if count == 1 else lambda stack: _processes(stack, count), count)
 
 
-def _processes(stack: contextlib.ExitStack, jobs: int) -> Workers:
+def _processes(stack: contextlib.ExitStack, jobs: int) -> Submit:
     pool = open_pool(jobs)
     stack.callback(stop_pool, pool)
-    return _by_futures(lambda chunk: pool.submit(work_on, chunk, __version__))
+    return lambda chunk: pool.submit(work_on, chunk, __version__)
 
 
-def _library(module: str, library: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module, __package__)
-    except ImportError:
-        raise missing_extra(library, extra) from None
-
-
-def _over_dask(stack: contextlib.ExitStack, dask: Any, scheduler: str | None, jobs: int) -> Workers:
+def _over_dask(stack: contextlib.ExitStack, dask: Any, scheduler: str | None, jobs: int) -> Submit:
     if scheduler is not None:
         there: Executor = dask.cluster_at(stack, scheduler)
-        return _by_futures(lambda chunk: there.submit(work_on, chunk, __version__))
+        return lambda chunk: there.submit(work_on, chunk, __version__)
     here: Executor = dask.cluster_here(stack, jobs)
     # Dask would send what a user's script defines by value, which cannot be passed on to the worker processes.
-    return _by_futures(lambda chunk: here.submit(work_on_packed, pickle.dumps(chunk), __version__))
-
-
-def _over_slurm(stack: contextlib.ExitStack, slurm: Any, jobs: int | None) -> Workers:
-    run = slurm.array_of_jobs(stack, work_on_packed, __version__, jobs)
-    return lambda chunks: run([pickle.dumps(chunk) for chunk in chunks])
+    return lambda chunk: here.submit(work_on_packed, pickle.dumps(chunk), __version__)

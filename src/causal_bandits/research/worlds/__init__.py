@@ -7,7 +7,7 @@ from ..limits import Limits
 from .discrete_scm import DiscreteSCM
 from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, reweigh, scale, shift
 from .literature import DIAGRAMS, bilodeau_world, lee_bareinboim_world, parallel_world, soft_world
-from .logged import LoggedWorld, wind_tunnel_world
+from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
 from .networks import NETWORKS, from_bif
 from .paper import cyclic_world, example_world, paper_world
@@ -60,5 +60,4 @@ __all__ = [
     "segmented_world",
     "shift",
     "soft_world",
-    "wind_tunnel_world",
 ]
