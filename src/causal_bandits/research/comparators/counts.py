@@ -86,26 +86,18 @@ def has_levels_of(settings: Ints, arm: int, codes: Ints) -> bool:
     return True
 
 
-class Leader(NamedTuple):
-    """The best arm so far, and with how many it ties."""
-
-    arm: int
-    value: float
-    ties: int
-
-
-NOBODY = Leader(-1, -math.inf, 0)
-
-
 @compiled
-def compare(leader: Leader, arm: int, value: float, rng: np.random.Generator) -> Leader:
-    """The better one; each of those that tie is equally likely."""
-    if value > leader.value + TIE:
-        return Leader(arm, value, 1)
-    if value >= leader.value - TIE:
-        ties = leader.ties + 1
-        return Leader(arm if rng.random() * ties < 1 else leader.arm, leader.value, ties)
-    return leader
+def highest(values: Floats, rng: np.random.Generator) -> int:
+    """The arm with the highest value, where NaN is none; each of those that tie is equally likely."""
+    found, most, ties = -1, -math.inf, 0
+    for arm in range(len(values)):
+        if values[arm] > most + TIE:
+            found, most, ties = arm, values[arm], 1
+        elif values[arm] >= most - TIE:
+            ties += 1
+            if rng.random() * ties < 1:
+                found = arm
+    return found
 
 
 @compiled
@@ -143,21 +135,11 @@ def mean_and_rows(counts: Counts, arm: int) -> tuple[float, int]:
 
 
 @compiled
-def highest_index(state: Any, rng: np.random.Generator) -> int:
-    """The arm with the highest index; ties are drawn."""
-    leader = NOBODY
-    for arm in range(len(state.counts.allowed)):
-        if state.counts.allowed[arm]:
-            leader = compare(leader, arm, arm_index(state, arm, rng), rng)
-    return leader.arm
-
-
-@compiled
 def choose_highest(state: Any, rng: np.random.Generator) -> int:
-    """Planned pulls first, then the highest index."""
+    """Planned pulls first, then the highest index; ties are drawn."""
     if state.counts.planned[0] > 0:
         return any_of(state.counts.quota, rng)
-    return highest_index(state, rng)
+    return highest(indices_of_arms(state, rng), rng)
 
 
 @compiled

@@ -12,7 +12,7 @@ from ...core.policies.protocol import choose, indices, learn
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from .base import CountingPolicy, checked_number, set_names
-from .counts import NOBODY, Counts, compare, count, counted, draw_by_rewards
+from .counts import Counts, count, counted, draw_by_rewards, highest
 from .told_set import draw_cells, draw_chances
 
 LEAST = 0.1
@@ -89,12 +89,7 @@ def draw_of_learner(state: BalancingState, rng: np.random.Generator) -> Floats:
 @compiled
 def choose_by_balancing(state: BalancingState, rng: np.random.Generator) -> int:
     """The highest draw."""
-    drawn = draw_of_learner(state, rng)
-    leader = NOBODY
-    for arm in range(len(drawn)):
-        if state.counts.allowed[arm]:
-            leader = compare(leader, arm, drawn[arm], rng)
-    return leader.arm
+    return highest(draw_of_learner(state, rng), rng)
 
 
 class RegretBalancing(CountingPolicy):

@@ -20,7 +20,6 @@ from .baselines import cell_bound, scaled_ucb_index
 from .counts import (
     TIE,
     Counts,
-    any_of,
     arm_index,
     choose_highest,
     count,
@@ -64,26 +63,11 @@ def draw_chances(seen: Ints, arm: int, prior: float, rng: np.random.Generator) -
 
 
 @compiled
-def first_highest(counts: Counts, chances: Floats, values: Floats) -> int:
-    """The allowed arm with the highest value through cells.
-
-    Arms with the same p(z | a) are the same arm: the first of them stands for all, and no tie is drawn.
-    """
-    best, highest = -1, -np.inf
-    for arm in range(len(counts.allowed)):
-        if counts.allowed[arm]:
-            value = through_cells(chances, arm, values)
-            if value > highest + TIE:
-                best, highest = arm, value
-    return best
-
-
-@compiled
-def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
-    """What `first_highest` compares; NaN for arms that it does not, and while pulls are planned."""
+def through_cells_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
+    """sum_z p(z | a) value_z of every allowed arm; NaN for the others."""
     found = np.full(len(counts.allowed), np.nan)
     for arm in range(len(found)):
-        if counts.allowed[arm] and counts.planned[0] == 0:
+        if counts.allowed[arm]:
             found[arm] = through_cells(chances, arm, values)
     return found
 
@@ -162,24 +146,30 @@ def bound_of_arm(state: CellState, arm: int, rng: np.random.Generator) -> float:
     return scaled_ucb_index(m, n, 1.0, state.horizon) if n else math.inf
 
 
-@choose.of(CellState)
-@compiled
-def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
-    """Planned pulls, then the highest value through cells, or the highest U_a once the set is ignored."""
-    if state.counts.planned[0] > 0:
-        return any_of(state.counts.quota, rng)
-    if state.fallen[0]:
-        return choose_highest(state, rng)
-    return first_highest(state.counts, state.chances, values_of_cells(state, rng))
-
-
 @indices.of(CellState)
 @compiled
 def indices_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
-    """The values through cells, or U_a once the set is ignored."""
-    if shares(state):
-        return values_of_arms(state.counts, state.chances, values_of_cells(state, rng))
+    """The values through cells, or U_a once the set is ignored; none while pulls are planned."""
+    if shares(state) and state.counts.planned[0] == 0:
+        return through_cells_of_arms(state.counts, state.chances, values_of_cells(state, rng))
     return indices_of_arms(state, rng)
+
+
+@choose.of(CellState)
+@compiled
+def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
+    """Planned pulls, then the highest value through cells, or the highest U_a once the set is ignored.
+
+    Arms with the same p(z | a) are the same arm: the first of them stands for all, and no tie is drawn.
+    """
+    if state.fallen[0] or state.counts.planned[0] > 0:
+        return choose_highest(state, rng)
+    values = indices_through_cells(state, rng)
+    best, most = -1, -np.inf
+    for arm in range(len(values)):
+        if values[arm] > most + TIE:
+            best, most = arm, values[arm]
+    return best
 
 
 @sample_means.of(CellState)
@@ -189,11 +179,7 @@ def sample_through_cells(state: CellState, prepared: int, rng: np.random.Generat
     values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
     if not shares(state):
         return sample_by_rewards(state, prepared, rng)  # after as many random numbers as before the failure
-    means = np.full(len(state.counts.allowed), np.nan)
-    for arm in range(len(means)):
-        if state.counts.allowed[arm]:
-            means[arm] = through_cells(state.chances, arm, values)
-    return means
+    return through_cells_of_arms(state.counts, state.chances, values)
 
 
 @moments.of(CellState)
