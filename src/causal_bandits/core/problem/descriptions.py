@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ProblemError, UnknownVariableError, brief, listing
-from .rewards import MEANT, WORDS
 from .variables import Levels, Variable, bins
 
 REAL = "real"
@@ -29,7 +28,7 @@ def read_description(data: object) -> dict[str, Any]:
     observed = data["observed"]
     if isinstance(observed, Mapping):
         observed = {name: _levels(name, given) for name, given in observed.items()}
-    return {**data, "observed": observed, "reward": _reward(data.get("reward", BINARY))}
+    return {**data, "observed": observed, "reward": data.get("reward", BINARY)}
 
 
 def check_mapping(role: str, given: object, what: str) -> None:
@@ -75,16 +74,6 @@ def _check_keys(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> 
     for key in given:
         if key not in known:
             raise ProblemError(f"{what} has {brief(key)}, which is not known; expected some of {listing(known)}")
-
-
-def _reward(given: object) -> object:
-    if isinstance(given, Mapping) or (isinstance(given, str) and given in WORDS):
-        return given
-    hint = MEANT.get(given) if isinstance(given, str) else None
-    raise ProblemError(
-        f"the reward is {brief(given)}; "
-        + (hint or "expected 'binary' (0 or 1), 'real' (also 'float'), 'count', 'revenue' or levels with values")
-    )
 
 
 def _levels(name: str, given: Any) -> Levels:

@@ -13,7 +13,7 @@ from .variables import MOST_LEVELS, Level, Variable, declare
 RewardKind = Literal["binary", "real", "count", "revenue", "levels"]
 
 EXPECTED = (
-    "expected bool (0 or 1), float (a number), 'count' (0, 1, 2, ...), 'revenue' (0 or an amount) or "
+    "expected bool or 'binary' (0 or 1), float or 'real' (a number), 'count' (0, 1, 2, ...), 'revenue' (0 or more) or "
     "{'levels': [...], 'values': [...]}"
 )
 WORDS: dict[str, RewardKind] = {
@@ -24,13 +24,6 @@ WORDS: dict[str, RewardKind] = {
     "count": "count",
     "revenue": "revenue",
 }
-MEANT: dict[object, str] = {
-    int: "for 0 and 1 pass bool, for counts 'count', for any number float",
-    "int": "for 0 and 1 pass 'binary', for counts 'count', for any number 'real'",
-    "counts": "pass 'count'",
-    "money": "pass 'revenue'",
-}
-"""What the caller probably meant."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +99,8 @@ def read_reward(given: object) -> Reward:
         return _ordered(given)
     if isinstance(given, str) and given in WORDS:
         return Reward(WORDS[given])
-    hint = MEANT.get(given) if isinstance(given, str | type) else None
     shown = given.__name__ if isinstance(given, type) else brief(given)
-    raise ProblemError(f"reward={shown}; {hint or EXPECTED}")
+    raise ProblemError(f"reward={shown}; {EXPECTED}")
 
 
 def read_cap(reward: Reward, cap: object) -> Reward:
