@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from ...errors import OptionError, brief
-from ..compiled import Bools, Floats, Ints
+from ..compiled import Bools, Floats
 from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..independence import factors_of_arms, regression_factors
-from ..problem import Problem
 from ..validation import check_fields, is_number
 from .base import Discovery, Findings
 from .direct import lever_tests
@@ -73,23 +71,15 @@ class BayesFactors(Discovery):
 
 def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
     """(sets, levers): log Bayes factors, the other variables averaged over or held fixed."""
+    problem = layout.problem
+    _, tests = lever_tests(problem, "conditional" if given_others else "marginal")
     if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
-        _, tests = lever_tests(layout.problem, "conditional" if given_others else "marginal")
         return factors_of_arms(statistics, tests)
     if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
         raise TypeError("expected tables with a TableLayout, or moments with a DesignLayout")
-    chosen = layout.chosen(with_reward=True)
-    found = np.empty((len(chosen), len(layout.problem.interventions)))
-    for index, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
-        found[:, index] = regression_factors(statistics, chosen, strata, cells)
-    return found
-
-
-@lru_cache(maxsize=32)
-def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
-    """Per lever, of every arm: its setting of the others (or 0), and that with its own level."""
-    levers = problem.intervention_names
-    others = [[other for other in levers if other != name] if given_others else [] for name in levers]
-    return [
-        (problem.arm_groups(rest), problem.arm_groups([*rest, name])) for name, rest in zip(levers, others, strict=True)
+    chosen, every = layout.chosen(with_reward=True), problem.arm_groups(problem.intervention_names)
+    by_lever = [
+        regression_factors(statistics, chosen, strata, every if given_others else levels)
+        for strata, levels in zip(tests.strata, tests.rows, strict=True)
     ]
+    return np.stack(by_lever, axis=1)

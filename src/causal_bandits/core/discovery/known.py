@@ -28,7 +28,7 @@ class KnownSets(Discovery):
     name = "known"
     tier = Tier.SEPARATING_SET
 
-    def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
+    def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str] | None]) -> None:
         if isinstance(sets, str) or not isinstance(sets, Iterable) or getattr(sets, "ndim", 1) == 0:
             raise OptionError(f"KnownSets({brief(sets)}): expected a list of sets, such as [['A', 'B']]")
         self._sets: dict[frozenset[str], frozenset[str] | None] = {}
@@ -40,7 +40,8 @@ class KnownSets(Discovery):
                 )
             if isinstance(variables, str):
                 raise OptionError(f"KnownSets: {variables!r} is not a set; expected a list of names: [[{variables!r}]]")
-            self._sets[frozenset(variables)] = _names(given[variables]) if given else None
+            told = given.get(variables) if given else None
+            self._sets[frozenset(variables)] = None if told is None else _names(told)
         if not self._sets:
             raise OptionError("KnownSets([]): expected at least one set; without one, use ThompsonSampling")
 
@@ -66,10 +67,7 @@ class KnownSets(Discovery):
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave, without the name."""
-        made = cls([variables for variables, _ in options["sets"]])
-        for variables, told in options["sets"]:
-            made._sets[frozenset(variables)] = None if told is None else _names(told)
-        return made
+        return cls({tuple(variables): told for variables, told in options["sets"]})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KnownSets) and self._sets == other._sets

@@ -1,18 +1,16 @@
 """Direct testing where the reward is a real number: the residual test instead of G2 (sec. 4.1)."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import OptionError
 from ..data import ArmMoments, DesignLayout
 from ..independence import Factor, residual_tests
-from ..problem import Problem
 from ..validation import check_fields
 from .base import Discovery, Findings, check_alpha
+from .direct import lever_tests
 
 ResidualReading = Literal["conditional", "joint"]
 
@@ -57,19 +55,13 @@ class ResidualTesting(Discovery):
         """Test every set of the layout."""
         if not isinstance(layout, DesignLayout):
             raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
-        tested, groups = levers_tested(layout.problem, self.reading)
+        tested, tests = lever_tests(layout.problem, "conditional")
+        groups = tests.strata
+        if self.reading == "joint":
+            tested, groups = (layout.problem.intervention_names,), np.zeros_like(groups[:1])
         results = residual_tests(moments, layout.chosen(), groups, factor=self.factor)
         accepted = results["p_value"] > self.alpha
         if self.require_evidence:
             accepted &= results["dof"] > 0
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
         return Findings(layout, rows, separated, "tested", results, tested)
-
-
-@lru_cache(maxsize=32)
-def levers_tested(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
-    """What is tested together, and for each test the group of every arm: its setting of the other variables."""
-    levers = problem.intervention_names
-    tested = (levers,) if reading == "joint" else tuple((name,) for name in levers)
-    others = [[name for name in levers if name not in names] for names in tested]
-    return tested, np.array([problem.arm_groups(names) for names in others])
