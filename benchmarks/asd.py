@@ -7,9 +7,8 @@ import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.core.discovery.asd.asp import Asp
-from causal_bandits.core.discovery.asd.background import Background
 from causal_bandits.core.discovery.asd.enumeration import Enumeration
-from causal_bandits.core.discovery.asd.graph_space import Query, Space
+from causal_bandits.core.discovery.asd.graph_space import Background, Query, Space
 from causal_bandits.core.discovery.asd.separation import separation_table
 
 from .timing import interleaved

@@ -11,11 +11,10 @@ from causal_bandits import ASD, CausalThompsonSampling, MixedGraph, Problem
 from causal_bandits.core.data import CountTables, History, TableLayout
 from causal_bandits.core.discovery import discovery_from_dict
 from causal_bandits.core.discovery.asd.asp import Asp
-from causal_bandits.core.discovery.asd.background import Background
-from causal_bandits.core.discovery.asd.graph_space import Space
+from causal_bandits.core.discovery.asd.graph_space import Background, Space
+from causal_bandits.core.discovery.asd.statements import JointCounts, g_squared_of_pairs
 from causal_bandits.core.graphs import separated
 from causal_bandits.core.independence import g_squared
-from causal_bandits.core.independence.pairs import JointCounts, g_squared_of_pairs
 from causal_bandits.errors import MissingExtraError, OptionError, UnknownVariableError
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import paper_world

@@ -8,9 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from causal_bandits.core.discovery.asd.asp import Asp
-from causal_bandits.core.discovery.asd.background import Background
 from causal_bandits.core.discovery.asd.enumeration import Enumeration
-from causal_bandits.core.discovery.asd.graph_space import Graphs, Query, Space
+from causal_bandits.core.discovery.asd.graph_space import Background, Graphs, Query, Space
 from causal_bandits.core.discovery.asd.separation import closure, separation_table
 from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.errors import OptionError

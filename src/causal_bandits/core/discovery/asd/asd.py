@@ -14,18 +14,16 @@ import numpy as np
 from ....errors import MissingExtraError, OptionError, brief, whole_number
 from ...compiled import Floats
 from ...data import CountTables, History, TableLayout
-from ...independence.pairs import JointCounts
 from ...problem import Problem
 from ...validation import check_fields
 from ..base import Discovery, Findings, check_alpha
 from ..tiers import TARGETS
 from .asp import Asp
-from .background import Background, split_edge
 from .enumeration import Enumeration
-from .graph_space import Answer, Query, Space
+from .graph_space import Answer, Background, Query, Space, split_edge
 from .result import DiscoveredGraphs
 from .separation import separation_table
-from .statements import all_statements, weigh
+from .statements import JointCounts, all_statements, weigh
 
 MOST_SYSTEM = 8
 MOST_NODES = 12

@@ -14,8 +14,7 @@ import numpy as np
 
 from ....errors import OptionError, missing_extra
 from ...compiled import Floats
-from .background import Background
-from .graph_space import Answer, Graphs, Query, Space
+from .graph_space import Answer, Background, Graphs, Query, Space
 from .separation import separations
 from .statements import Statements, all_statements
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from ....errors import OptionError
 from ...compiled import Bools, Floats, compiled
-from .background import Background, has_edge
-from .graph_space import Answer, Graphs, Query
+from .graph_space import Answer, Background, Graphs, Query, has_edge
 from .separation import SeparationTable, closure
 
 
