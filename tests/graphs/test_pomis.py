@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from causal_bandits import DiscreteSCM, MixedGraph
 from causal_bandits.core.graphs import (
-    interventional_border,
     latent_projection,
-    mis_sets,
-    muct,
     pomis_sets,
     random_mixed_graph,
 )
@@ -44,8 +41,6 @@ def test_examples_of_the_literature() -> None:
     assert pomis_sets(FRONT_DOOR, "Y") == [(), ("Z",)]
     assert pomis_sets(CONFOUNDED, "Y") == [(), ("W",), ("X", "W")]
     assert pomis_sets(FRONT_DOOR, "Y", manipulable=["X"]) == [(), ("X",)]
-    assert muct(IV, "Y") == ("X", "Y")
-    assert interventional_border(IV, "Y") == ("Z",)
 
 
 def test_filtering_is_not_projecting() -> None:
@@ -58,7 +53,8 @@ def test_filtering_is_not_projecting() -> None:
 def test_fast_is_brute_force(graph: MixedGraph) -> None:
     key = lambda xs: (len(xs), sorted(xs))  # noqa: E731
     assert sorted(as_sets(pomis_sets(graph, "Y")), key=key) == sorted(slow.pomis(graph, "Y"), key=key)
-    assert sorted(as_sets(mis_sets(graph, "Y")), key=key) == sorted(slow.minimal(graph, "Y"), key=key)
+    minimal = slow.minimal(graph, "Y")
+    assert all(each in minimal for each in as_sets(pomis_sets(graph, "Y")))
 
 
 @given(acyclic(), st.data())
@@ -80,8 +76,7 @@ def test_names_do_not_matter(graph: MixedGraph, letters: list[str]) -> None:
 
 
 @given(acyclic())
-def test_every_pomis_is_minimal_and_without_latents_the_parents_are_the_only_one(graph: MixedGraph) -> None:
-    assert set(pomis_sets(graph, "Y")) <= set(mis_sets(graph, "Y"))
+def test_without_latents_the_parents_are_the_only_set(graph: MixedGraph) -> None:
     plain = MixedGraph(graph.nodes, graph.directed)
     assert pomis_sets(plain, "Y") == [plain.parents("Y")]
 
@@ -118,9 +113,9 @@ def test_bad_input() -> None:
     with pytest.raises(UnknownVariableError, match="no node 'Q'"):
         pomis_sets(IV, "Q")
     with pytest.raises(UnknownVariableError, match="no node 'Q'"):
-        mis_sets(IV, "Y", manipulable=["Q"])
+        pomis_sets(IV, "Y", manipulable=["Q"])
     with pytest.raises(GraphError, match="cannot be manipulated"):
         pomis_sets(IV, "Y", manipulable=["Y"])
     many = [f"X{i}" for i in range(20)]
     with pytest.raises(OptionError, match="20 variables have too many subsets"):
-        mis_sets(MixedGraph([*many, "Y"]), "Y")
+        pomis_sets(MixedGraph([*many, "Y"]), "Y")

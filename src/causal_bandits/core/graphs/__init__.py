@@ -4,7 +4,7 @@ mixed.py         MixedGraph: the graph, its families, interventions and context 
 masks.py         the same graph as integers, one bit per node, for fast set work
 separation.py    d-, m- and sigma-separation; which sets separate the interventions from the target
 enumeration.py   all DAGs over a few nodes, and their classes up to permuting the non-target nodes
-pomis.py         where to intervene: minimal intervention sets, and those that may be optimal; latent projection
+pomis.py         where to intervene: the minimal intervention sets that may be optimal; latent projection
 random.py        random DAGs as in the paper's appendix B.2, random mixed graphs
 exchange.py      networkx in and out
 """
@@ -13,7 +13,7 @@ from .enumeration import DagClass, all_dags, dag_classes
 from .exchange import from_networkx, plain_graph, to_networkx
 from .masks import Masks
 from .mixed import MixedGraph, Names
-from .pomis import interventional_border, latent_projection, mis_sets, muct, pomis_sets
+from .pomis import latent_projection, pomis_sets
 from .random import random_dag, random_mixed_graph
 from .separation import separated, separates, separating_sets
 
@@ -25,10 +25,7 @@ __all__ = [
     "all_dags",
     "dag_classes",
     "from_networkx",
-    "interventional_border",
     "latent_projection",
-    "mis_sets",
-    "muct",
     "plain_graph",
     "pomis_sets",
     "random_dag",

@@ -1,6 +1,5 @@
-"""Where to intervene (Lee and Bareinboim 2018, 2019): minimal intervention sets, and those that may be optimal.
+"""Where to intervene (Lee and Bareinboim 2018, 2019): the minimal intervention sets that may be optimal.
 
-MIS      a set X no smaller subset of which does the same: every X is an ancestor of Y once X is intervened on.
 MUCT     minimal unobserved-confounders' territory: {Y}, closed under hidden common causes and descendants within An(Y).
 IB       interventional border: the parents of the MUCT outside of it.
 POMIS    X is possibly optimal exactly when IB(do(X)) = X; the best arm of any world over the graph sets such an X.
@@ -15,38 +14,6 @@ from .mixed import MixedGraph, Names
 
 MOST_VARIABLES = 16
 """Sets are tried one by one."""
-
-
-@validated
-def muct(graph: MixedGraph, target: str) -> tuple[str, ...]:
-    """The minimal unobserved-confounders' territory of the target.
-
-    >>> muct(MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")]), "Y")
-    ('X', 'Y')
-    """
-    return graph.names(_territory(_acyclic(graph), graph.mask(target)))
-
-
-@validated
-def interventional_border(graph: MixedGraph, target: str) -> tuple[str, ...]:
-    """The parents of the territory outside of it.
-
-    >>> interventional_border(MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")]), "Y")
-    ('Z',)
-    """
-    return graph.names(_border(_acyclic(graph), graph.mask(target)))
-
-
-@validated
-def mis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -> list[tuple[str, ...]]:
-    """The minimal intervention sets, smaller ones first: no proper subset has the same effect on the target.
-
-    >>> mis_sets(MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")]), "Y")
-    [(), ('Z',), ('X',)]
-    """
-    goal, candidates = _checked(graph, target, manipulable)
-    chosen = [x for x in _subsets(candidates) if not x & ~_ancestors(graph.do(graph.names(x)), goal)]
-    return [graph.names(x) for x in chosen]
 
 
 @validated
@@ -107,13 +74,9 @@ def _first_kept(graph: MixedGraph, start: int, kept: int) -> int:
     return found
 
 
-def _ancestors(graph: MixedGraph, goal: int) -> int:
-    return union(graph.masks.ancestors, goal)
-
-
 def _territory(graph: MixedGraph, goal: int) -> int:
     """MUCT: within An(Y), add spouses and descendants until nothing is new."""
-    within = _ancestors(graph, goal)
+    within = union(graph.masks.ancestors, goal)
     territory, grown = 0, goal
     while territory != grown:
         territory = grown
@@ -126,17 +89,11 @@ def _border(graph: MixedGraph, goal: int) -> int:
     return union(graph.masks.parents, territory) & ~territory
 
 
-def _acyclic(graph: MixedGraph) -> MixedGraph:
-    if not isinstance(graph, MixedGraph):
-        raise GraphError(f"graph is a {type(graph).__name__}; expected a causal_bandits.MixedGraph")
-    if not graph.is_acyclic:
-        raise GraphError("the graph has a directed cycle; minimal intervention sets are defined for acyclic graphs")
-    return graph
-
-
 def _checked(graph: MixedGraph, target: str, manipulable: Names | None) -> tuple[int, int]:
     """The target and the variables that may be set, as masks."""
-    goal = _acyclic(graph).mask(target)
+    if not graph.is_acyclic:
+        raise GraphError("the graph has a directed cycle; minimal intervention sets are defined for acyclic graphs")
+    goal = graph.mask(target)
     everything = (1 << len(graph.nodes)) - 1
     candidates = everything & ~goal if manipulable is None else graph.mask(manipulable)
     if candidates & goal:
