@@ -15,7 +15,7 @@ from .curves import Curves
 from .de_kroon import ASD_JCI, DIRECT, TS
 from .families import FAMILIES
 from .methods import Method, Panel, given_nothing
-from .practice import SAFE
+from .ours import SAFE
 
 SETS = {"-sets": "cyclic4", "-sets-hidden": "cyclic4-confounded"}
 NONE = {"-none": "cyclic4-none", "-none-hidden": "cyclic4-confounded-none"}

@@ -2,13 +2,10 @@
 
 from ...errors import OptionError, listing
 from .base import Experiment
-from .beyond import BEYOND
 from .cycles import CYCLES
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
-from .late import LATE_FIGURE
-from .limits import LIMITS, TAILS
 from .oracle import ORACLE_FIGURE
-from .practice import PRACTICE_FIGURE
+from .ours import BEYOND, LATE_FIGURE, LIMITS, PRACTICE_FIGURE, TAILS
 from .readings import READINGS
 
 PAPER: dict[str, Experiment] = {

@@ -22,7 +22,7 @@ from .curves import Curves
 from .de_kroon import DIRECT, TS
 from .families import FAMILIES, SIZES, confounded_graph, four_node_classes
 from .methods import LOST_CONTROL, Method, Panel
-from .practice import MAIN, SAFE
+from .ours import MAIN, SAFE
 
 KEPT, FEW, MOVES = 32, 16, 20
 """Worlds that the oracle keeps, also in the copy that measures its Monte Carlo error, and moves of each of them."""
