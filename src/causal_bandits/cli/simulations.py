@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ..core.markup import counted
-from ..core.processes import Terminated, stopped_once
+from ..core.processes import Interrupts, Terminated
 from ..errors import OptionError
 from .deferred import experiments, plots, sheets, simulation, summary_sheets, terminals
 from .root import app, console, names_in, say, say_json, waiting
@@ -32,7 +32,7 @@ def run_long(
     """Run it with progress on the terminal, and warnings and errors on standard error."""
     errors = console(errors=True)
     try:
-        with stopped_once(), terminals.progress(terminal) as done:
+        with Interrupts(command=True), terminals.progress(terminal) as done:
             return work(experiments.Progress(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
     except KeyboardInterrupt as stopped:
         errors.print("Stopped. Finished work is kept; run the same command again to resume.")

@@ -86,14 +86,26 @@ def unnoticed_by_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, handled like Ctrl-C."""
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated
+
+
 class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
     """Within this context the first interrupt is raised, and later ones do not disturb the cleanup. The previous
     handlers of SIGINT and SIGTERM decide what an interrupt is, and are restored afterwards. Signals
     come to the main thread alone, so elsewhere this does nothing.
+
+    In a `command` SIGTERM is an interrupt, too, and those after the first are also ignored when the context has ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, command: bool = False) -> None:
+        self._command = command
         self._before: dict[int, Any] = {}
+        self._handlers: dict[int, Any] = {}
         self._raised = False
         self._held = False
         self._waiting: int | None = None
@@ -101,15 +113,17 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in STOPPING}
-            self._before = {number: handler for number, handler in self._before.items() if callable(handler)}
-            for number in self._before:
+            self._handlers = {number: handler for number, handler in self._before.items() if callable(handler)}
+            if self._command and self._before[signal.SIGTERM] == signal.SIG_DFL:
+                self._handlers[signal.SIGTERM] = _terminate
+            for number in self._handlers:
                 signal.signal(number, self._heed)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        self._before = {}
+        for number in self._handlers:
+            signal.signal(number, signal.SIG_IGN if self._command and self._raised else self._before[number])
+        self._handlers = {}
 
     def _heed(self, number: int, frame: FrameType | None) -> None:
         if self._raised:
@@ -118,7 +132,7 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
             self._waiting = number
             return
         try:
-            self._before[number](number, frame)
+            self._handlers[number](number, frame)
         except BaseException:
             self._raised = True
             raise
@@ -134,32 +148,3 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
         if not outer and self._waiting is not None:
             waiting, self._waiting = self._waiting, None
             self._heed(waiting, None)
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, handled like Ctrl-C."""
-
-
-@contextlib.contextmanager
-def stopped_once() -> Iterator[None]:
-    """For a command: Ctrl-C and SIGTERM are raised once, and later ones do not disturb its last messages."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    stopped = False
-
-    def heed(number: int, _frame: FrameType | None) -> None:
-        nonlocal stopped
-        if not stopped:
-            stopped = True
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    heeded = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in heeded:
-        signal.signal(number, heed)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_IGN if stopped else before[number])
