@@ -183,8 +183,7 @@ def _both_regrets(
 
 def true_pairs(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
     """Which levers (columns) each set (rows) separates from the reward, by the world's graph (sigma with cycles)."""
-    graph = world.graph.with_context(dict(world.problem.targets))
-    levers, target = world.problem.intervention_names, world.problem.target
+    graph, levers, target = world.graph_with_levers, world.problem.intervention_names, world.problem.target
     return np.array([[separated(graph, lever, target, given=S) for lever in levers] for S in names])
 
 

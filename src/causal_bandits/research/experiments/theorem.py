@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.compiled import Floats, Ints
 from ...core.estimators import sample_mean, sharing_estimate, sharing_variance
-from ...core.graphs import MixedGraph, random_mixed_graph, separating_sets
+from ...core.graphs import random_mixed_graph
 from ...core.graphs.enumeration import DagClass
 from ...libraries import pl, special
 from ...reporting.summaries import ClaimRecord, Measured
@@ -117,13 +117,9 @@ def theorem_world(number: int, rng: np.random.Generator) -> tuple[DiscreteSCM, t
         else:
             graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
         world = paper_world(graph, seed=rng)
-        sets = separating_sets(_with_levers(world), world.problem.intervention_names, "Y")
+        sets = world.separating_sets()
         if sets and graph.parents("Y"):
             return world, tuple(sets[rng.integers(len(sets))])
-
-
-def _with_levers(world: DiscreteSCM) -> MixedGraph:
-    return world.graph.with_context(dict(world.problem.targets))
 
 
 def run_theorem(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.DataFrame:
@@ -241,7 +237,7 @@ def run_example(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Da
         gone = tuple(2 + place for place, variable in enumerate(observed) if variable not in through)
         marginal = tables.sum(axis=gone).reshape(size.runs, len(EXAMPLE_ROWS), -1, 2)
         squared[name] = ((shared_estimates(marginal, together) - world.means) ** 2).mean(axis=1)
-    separating = separating_sets(_with_levers(world), world.problem.intervention_names, "Y")
+    separating = world.separating_sets()
     return pl.DataFrame(
         [
             {

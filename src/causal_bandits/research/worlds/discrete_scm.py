@@ -14,7 +14,7 @@ from ...core.problem.variables import declare
 from ...errors import UnknownVariableError, WorldError, brief, listing
 from .equilibria import Cycles, without_cycles
 from .mechanisms import Effect, Factors, Mechanism, Nudge
-from .world import DiscreteWorld, set_of_graph, sets_of_graph
+from .world import DiscreteWorld, GraphWorld
 
 ENUMERABLE = 10
 """Up to this many nodes going through all joint values is faster than planning."""
@@ -23,7 +23,7 @@ MOST_NODES = 52
 """The letters that einsum has for axes."""
 
 
-class DiscreteSCM(DiscreteWorld):
+class DiscreteSCM(GraphWorld, DiscreteWorld):
     """A discrete structural causal model with observed variables, and the arms of its levers.
 
     Mechanisms may form cycles. A table is then read as a structural equation: each variable has its own uniform noise,
@@ -204,7 +204,7 @@ class DiscreteSCM(DiscreteWorld):
     def graph(self) -> MixedGraph:
         """Directed edges from parents, bidirected ones between variables that share a noise, idle or intervened on.
 
-        The levers are left out: `world.graph.with_context(dict(world.problem.targets))` adds them.
+        The levers are left out: `graph_with_levers` has them.
         """
         parents = {name: self._parents(name) for name in self.variables}
         directed = [(parent, name) for name in self.variables for parent in self.variables if parent in parents[name]]
@@ -224,17 +224,6 @@ class DiscreteSCM(DiscreteWorld):
         """Exact P(variables | arm), one axis per variable in the order named; all variables by default."""
         names = list(self.variables) if variables is None else [self._known(name).name for name in variables]
         return self._marginal(self._arms[self.problem.index(arm)], names)
-
-    def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
-        """Every set of observed variables that separates all levers from the reward, smallest first.
-
-        By d-separation in the graph with the levers, and by sigma-separation where it has a cycle.
-        """
-        return sets_of_graph(self.graph, self.problem, "auto", max_size)
-
-    def separating_set(self) -> tuple[str, ...] | None:
-        """The parents of the reward if they separate the levers from it, else the smallest set that does; or None."""
-        return set_of_graph(self.graph, self.problem)
 
     def _marginal(self, chosen: list[int], names: list[str]) -> Floats:
         """Multiply the mechanisms and sum out the rest; in a large world einsum finds an elimination order first."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...core.validation import is_number, validated
 from ...errors import UnknownVariableError, WorldError, brief, listing
 from .mechanisms import IDLE
 from .sampler import gaussian_sampler
-from .world import ContinuousWorld, sets_of_graph
+from .world import ContinuousWorld, GraphWorld
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     return given
 
 
-class LinearGaussianSCM(ContinuousWorld):
+class LinearGaussianSCM(GraphWorld, ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
 
     Coefficients may form cycles: the variables are then (I - B)^-1 (intercepts + noise), where updates with the noise
@@ -160,6 +161,8 @@ class LinearGaussianSCM(ContinuousWorld):
     [[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]
     """
 
+    criterion = "d"
+
     def __init__(
         self,
         coefficients: Mapping[Pair, float],
@@ -183,7 +186,6 @@ class LinearGaussianSCM(ContinuousWorld):
         self._places = {name: place for place, name in enumerate(self.variables)}
         self._weights = self._effects(self.coefficients)
         self._correlations = self._symmetric(self.correlated)
-        self.graph = self._graph()
         self._parts = parts_in_order(self.graph)
         self._intercepts = self._vector("intercepts", intercepts, 0.0)
         self._noise = self._vector("noise", noise, 1.0, least=0.0)
@@ -240,7 +242,8 @@ class LinearGaussianSCM(ContinuousWorld):
             vector[self._place(name)] = finite_number(f"{what}[{name!r}]", value, least)
         return vector
 
-    def _graph(self) -> MixedGraph:
+    @cached_property
+    def graph(self) -> MixedGraph:
         """Directed edges for coefficients, bidirected ones for correlations."""
         names = self.variables
         directed = [(names[cause], names[effect]) for effect, cause in np.argwhere(self._weights)]
@@ -312,13 +315,6 @@ class LinearGaussianSCM(ContinuousWorld):
         """Exact mean of every variable (the observed ones in the problem's order, then the target) under an arm."""
         mean: Floats = self.sampler.means[self.problem.index(arm)].copy()
         return mean
-
-    def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
-        """Every set of observed variables that separates all levers from the reward, smallest first.
-
-        By d-separation in the graph with the levers, which is valid in linear worlds with cycles, too.
-        """
-        return sets_of_graph(self.graph, self.problem, "d", max_size)
 
     def covariance(self, arm: Arm | Mapping[str, Level]) -> Floats:
         """Exact covariance of the variables, in the same order, under an arm."""

@@ -13,7 +13,7 @@ from ...errors import WorldError, brief, listing
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
 from .sampler import Sampler, draw, draw_levels, scratch, values_of_nodes
-from .world import ContinuousWorld, set_of_graph
+from .world import ContinuousWorld, GraphWorld
 
 FIXED, LOG_NORMAL, POISSON, NEGATIVE_BINOMIAL = range(4)
 
@@ -120,7 +120,7 @@ def draw_reward(sampler: RewardSampler, arm: int, rng: np.random.Generator, room
 UNSEEN = "(unseen)"
 
 
-class RewardSCM(ContinuousWorld):
+class RewardSCM(GraphWorld, ContinuousWorld):
     """A discrete SCM in which the level of the target determines the distribution of the reward.
 
     Args:
@@ -186,7 +186,3 @@ class RewardSCM(ContinuousWorld):
     def graph(self) -> MixedGraph:
         """The graph of the discrete world."""
         return self.base.graph.subgraph([*self.problem.observed_names, self.problem.target])
-
-    def separating_set(self) -> tuple[str, ...] | None:
-        """The parents of the reward if they separate the levers from it, else the smallest set that does; or None."""
-        return set_of_graph(self.graph, self.problem)

@@ -1,6 +1,7 @@
 """What all worlds have: a problem, means, rows that are drawn, segments and separating sets."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, ClassVar, NoReturn
@@ -103,35 +104,45 @@ class SimulatedWorld:
         return self.problem.segment_settings[draw_segment_number(self.cumulative_chances, rng)]
 
 
-# Which sets separate in a world that has a graph
+class GraphWorld(ABC):
+    """A world that has a graph, which says what separates."""
 
+    problem: Problem
+    criterion: ClassVar[Criterion] = "auto"
 
-def sets_of_graph(
-    graph: MixedGraph, problem: Problem, criterion: Criterion, max_size: int | None
-) -> list[tuple[str, ...]]:
-    """The sets that separate all levers of a problem from its reward, the smallest first."""
-    extended = graph.with_context(dict(problem.targets))
-    return separating_sets(
-        extended,
-        problem.intervention_names,
-        problem.target,
-        within=problem.observed_names,
-        max_size=max_size,
-        criterion=criterion,
-    )
+    @property
+    @abstractmethod
+    def graph(self) -> MixedGraph:
+        """The graph of the observed variables and the reward, without the levers."""
 
+    @property
+    def graph_with_levers(self) -> MixedGraph:
+        """The same graph with the levers."""
+        return self.graph.with_context(dict(self.problem.targets))
 
-def set_of_graph(graph: MixedGraph, problem: Problem) -> tuple[str, ...] | None:
-    """The parents of the reward if they separate all levers from it, else the smallest set that does; or None."""
-    extended = graph.with_context(dict(problem.targets))
-    parents = graph.parents(problem.target)
-    if separates(extended, parents, problem.intervention_names, problem.target):
-        return parents
-    for size in range(len(problem.observed) + 1):
-        sets = sets_of_graph(graph, problem, "auto", size)
-        if sets:
-            return sets[0]
-    return None
+    def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
+        """Every set of observed variables that separates all levers from the reward, smallest first.
+
+        By d-separation in the graph with the levers. Where it has a cycle, by sigma-separation, unless the world is
+        linear: d-separation is valid there with cycles, too.
+        """
+        return separating_sets(
+            self.graph_with_levers,
+            self.problem.intervention_names,
+            self.problem.target,
+            within=self.problem.observed_names,
+            max_size=max_size,
+            criterion=self.criterion,
+        )
+
+    def separating_set(self) -> tuple[str, ...] | None:
+        """The parents of the reward if they separate the levers from it, else the smallest set that does; or None."""
+        target, levers = self.problem.target, self.problem.intervention_names
+        parents = self.graph.parents(target)
+        if separates(self.graph_with_levers, parents, levers, target, criterion=self.criterion):
+            return parents
+        sizes = range(len(self.problem.observed) + 1)
+        return next((sets[0] for size in sizes if (sets := self.separating_sets(max_size=size))), None)
 
 
 MOST_CELLS = 2**20
