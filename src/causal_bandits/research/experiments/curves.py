@@ -11,7 +11,6 @@ import numpy as np
 
 from ...core.compiled import Floats
 from ...core.seeds import stream
-from ...errors import OptionError
 from ...libraries import pl
 from ...reporting.summaries import Measured, Summary
 from ..simulation import observe
@@ -177,8 +176,6 @@ class Curves(Experiment):
     oracle: str = ""
     """The key of the oracle: regret is also shown as a multiple of its regret."""
     chunk_runs: int = RUNS_PER_CHUNK
-    one_method: bool = False
-    """Whether a chunk plays one method, and those of the first method come first; else all of them."""
     measure: Measure = REGRET
     weights: Callable[[], Sequence[float]] | None = None
     claims: tuple[Claim, ...] = ()
@@ -215,35 +212,24 @@ class Curves(Experiment):
         return super().fingerprint(size._replace(runs=0), seed)
 
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
-        """A world of a panel with some of its runs, of all methods or of one."""
-        played = [(f"-{method.key}", (method,)) for method in self.methods] if self.one_method else [("", self.methods)]
+        """A world of a panel with some of its runs, of all its methods."""
+        parts = [range(at, min(at + self.chunk_runs, size.runs)) for at in range(0, size.runs, self.chunk_runs)]
         return [
-            Chunk(f"{panel.suffix or 'all'}-{number:03d}-{runs.start:04d}-{runs.stop:04d}{suffix}", work)
-            for suffix, methods in played
+            Chunk(
+                f"{panel.suffix or 'all'}-{number:03d}-{runs.start:04d}-{runs.stop:04d}",
+                partial(play_runs, self.measure, self.played(panel), alone, number, runs, size, seed),
+            )
             for panel in self.panels
-            if not set(self.played(panel)).isdisjoint(methods)
             for number in range(size.worlds(panel.worlds))
-            for runs in self._parts(size)
-            for work in [self._work(panel, number, runs, methods, size, seed)]
+            for alone in [replace(panel, title="", worlds=1, world=panel.maker(number), without=())]
+            for runs in parts
         ]
-
-    def _parts(self, size: Scale) -> list[range]:
-        return [range(first, min(first + self.chunk_runs, size.runs)) for first in range(0, size.runs, self.chunk_runs)]
-
-    def _work(
-        self, panel: Panel, number: int, runs: range, methods: tuple[Method, ...], size: Scale, seed: int
-    ) -> Callable[[], pl.DataFrame]:
-        bare = replace(panel, title="", worlds=1, world=panel.maker(number), without=())
-        here = tuple(method for method in methods if method in self.played(panel))
-        return partial(play_runs, self.measure, here, bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
         """Means, standard errors and ratios of every line, and the differences that the claims depend on.
 
         Methods played the same worlds with the same streams, so ratios are paired.
         """
-        if weighted and self.weights is None:
-            raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
         lines = lines_of(self, rows, size, weighted=weighted)
         shown = series_of(self, lines)
         bases = {key: shown[key]["baseline"] for key in shown}

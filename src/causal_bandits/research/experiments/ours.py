@@ -358,7 +358,6 @@ TAILS = Curves(
     ),
     baseline="ts",
     chunk_runs=100,
-    one_method=True,
     measure=REGRET._replace(lines={"": Shown("", decades)}, take=partial(regret_at, decades)),
     claims=(
         Claim(
