@@ -110,7 +110,6 @@ class ArmTests(NamedTuple):
 
     strata: Ints
     rows: Ints
-    strata_count: Ints
     rows_count: Ints
 
     @classmethod
@@ -119,7 +118,7 @@ class ArmTests(NamedTuple):
         pairs = [(problem.arm_groups(given), problem.arm_groups(tested)) for tested, given in tests]
         strata = np.array([pair[0] for pair in pairs])
         rows = np.array([pair[1] for pair in pairs])
-        return cls(strata, rows, strata.max(axis=1) + 1, rows.max(axis=1) + 1)
+        return cls(strata, rows, rows.max(axis=1) + 1)
 
 
 @compiled
@@ -169,7 +168,7 @@ def counts_of_test(tables: CountTables, tests: ArmTests, test: int, place: int, 
 def g_squared_of_arms(tables: CountTables, tests: ArmTests) -> tuple[Floats, Ints]:
     """Statistic and degrees of freedom of every test (columns) given every set S (rows)."""
     sets = len(tables.cells)
-    count = len(tests.strata_count)
+    count = len(tests.strata)
     statistic = np.empty((sets, count))
     dof = np.empty((sets, count), dtype=np.int64)
     pulled = pulled_arms(tables, tests.strata.shape[1])

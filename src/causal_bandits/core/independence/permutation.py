@@ -131,7 +131,7 @@ def permutation_test(table: ArrayLike, *, draws: int = DRAWS, seed: int = 0) -> 
 @compiled
 def permuted_of_arms(tables: CountTables, tests: ArmTests, draws: int, rng: np.random.Generator) -> Floats:
     """The p-value of every test (columns) given every set S (rows)."""
-    sets, count = len(tables.cells), len(tests.strata_count)
+    sets, count = len(tables.cells), len(tests.strata)
     found = np.empty((sets, count))
     pulled = pulled_arms(tables, tests.strata.shape[1])
     for test in range(count):
