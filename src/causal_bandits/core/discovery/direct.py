@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,12 +74,6 @@ class DirectTesting(Discovery):
             accepted = _largest(layout.problem, names, accepted, p_value)
         tests_found = {"statistic": statistic, "dof": dof, "p_value": p_value}
         return Findings(layout, rows, accepted, "tested", tests_found, names)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        usual = {"calibration": "asymptotic", "draws": DRAWS}  # stored only where they differ, as in older files
-        options = {name: value for name, value in vars(self).items() if usual.get(name) != value}
-        return {"name": self.name, **options}
 
 
 @lru_cache(maxsize=32)
