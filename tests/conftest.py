@@ -32,7 +32,7 @@ COMPILED = (
     *("contracts/test_interpreted.py", "contracts/test_playing.py", "simulation/test_", "policies/test_safe"),
     *("estimators", "statistical", "test_docs.py", "policies/test_real.py", "policies/comparators", "experiments"),
     *("policies/test_saving.py", "policies/test_ask_tell.py", "policies/test_posterior.py"),
-    *("policies/test_algorithm1.py", "studies/test_warm_up.py", "studies/test_reading.py"),
+    *("policies/test_algorithm1.py", "studies/test_reading.py"),
     *("environments", "discovery", "independence"),
     *("reporting/test_notebooks.py", "test_references.py", "test_generators.py", "test_compiled.py"),
 )

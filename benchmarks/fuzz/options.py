@@ -71,7 +71,6 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "reproduce": {"figure": "nothing"},
     "serve": {"--storage": "sqlite:////nowhere/s.db"},
-    "warm-up": {"--problem": "problem.json", "--policy": "nothing"},
     "storage upgrade": {"url": "sqlite:///s.db"},
     "storage check": {"url": "sqlite:///s.db"},
     "storage backup": {"url": "sqlite:///s.db", "to": "copy.db"},

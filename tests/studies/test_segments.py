@@ -16,7 +16,6 @@ from causal_bandits.errors import (
     UnknownLevelError,
     UnknownVariableError,
 )
-from causal_bandits.product.studies import warm_up
 from causal_bandits.product.studies.evaluation import Record, direct_mean
 from tests.command_line import exit_code
 
@@ -207,7 +206,3 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "device=tablet" in shown
     assert shown.count("Keep going") == 3
     assert "3 arms forbidden" in study("forbid", "shop", "banner=red")
-
-
-def test_everything_is_compiled_for_segments() -> None:
-    assert warm_up(SHOP, policy="ts").policy == "ts"

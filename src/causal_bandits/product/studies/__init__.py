@@ -16,7 +16,6 @@ from .outcomes import parse_metrics, parse_reward
 from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudyInfo, StudySettings
 from .storage.store import Store
 from .study import Study
-from .warm_up import kept_in, warm_up
 
 __all__ = [
     "CODES",
@@ -45,11 +44,9 @@ __all__ = [
     "StudySettings",
     "Waiting",
     "export_by_day",
-    "kept_in",
     "level_like",
     "parse_arm",
     "parse_metrics",
     "parse_pattern",
     "parse_reward",
-    "warm_up",
 ]
