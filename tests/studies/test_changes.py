@@ -117,7 +117,7 @@ def statistics(state: StudyState, kept: list[int]) -> dict[str, Any]:
     stats = {} if counts is None else {f"reward {name}": getattr(counts.stats, name) for name in sums}
     waiting = history.pending.all
     order = np.lexsort((*waiting.raw.T, *waiting.codes.T, waiting.arms))
-    guards = {name: part for name, part in state.guards.arrays().items() if name in ("guard_sums", "guard_bets")}
+    guards = {name: part for name, part in state.guards.arrays().items() if name.endswith(("_sums", "_bets"))}
     return {
         **{f"rows {name}": part for name, part in history.rows._asdict().items()},
         **tables,

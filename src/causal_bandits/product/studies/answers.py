@@ -53,7 +53,7 @@ def _rankings(state: StudyState, segment: Segment | None, margin: float | None) 
 
 def open_windows(state: StudyState) -> str:
     """Why nothing counts yet although rewards were reported: their windows are open; otherwise empty."""
-    window, target = state.late.window, state.problem.target
+    window, target = state.window, state.problem.target
     if state.policy.rows or window is None:
         return ""
     known = sum(target in part for part in state.open_parts.values())

@@ -36,7 +36,7 @@ def exclude(state: StudyState, numbers: Sequence[int], which: int) -> None:
         row[np.array(counted) - 1] = KEPT_OUT
         _rearranged(state, positions, batches)
     for number in numbers:
-        state.late.forget(state.policy, number)
+        state.forget(number)
     state.guards.recount(state.problem, state.is_excluded)
 
 
@@ -91,7 +91,7 @@ def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: s
         state.excluded_rows.rows[number] = (state.excluded_rows.rows[number][0], part)
     elif number in state.parts:
         state.parts[number] = part
-        state.late.forget(state.policy, number)
+        state.forget(number)
         if not state.is_excluded(number):
             state.expect(number)
     else:
@@ -145,7 +145,7 @@ def _is_whole(state: StudyState, body: Mapping[str, Any], whole: Mapping[int, An
     number = body["id"]
     return (
         body.keys() == {"id", "seen"}
-        and state.late.window is None
+        and state.window is None
         and state.policy.history.cuts_are_known
         and type(number) is int
         and number in state.decisions.open
@@ -200,9 +200,9 @@ def _told(state: StudyState, event: Event) -> None:
     _check_open(state, number)
     _guard(state, number, seen)
     part = {**state.parts.pop(number, {}), **seen}
-    if number <= state.late.closed:
+    if number <= state.closed:
         part.setdefault(state.problem.target, 0)
-    if _can_count(state, part) and state.late.is_due(number, final=event.body.get("final", False)):
+    if _can_count(state, part) and (state.window is None or event.body.get("final") or number <= state.closed):
         _count(state, number, part, event.time)
         return
     state.parts[number] = part
@@ -235,8 +235,8 @@ def _count(state: StudyState, number: int, part: dict[str, Any], time: float) ->
         kept[number] = (row + len(kept), part)
         state.decisions.close(number, KEPT_OUT, time)
         return
-    if number in state.late.numbers:
-        state.policy.complete([state.late.numbers.pop(number)], [part[state.problem.target]])
+    if number in state.pending:
+        state.policy.complete([state.pending.pop(number)], [part[state.problem.target]])
     else:
         state.policy.learn(state.encoded(number, part))
     state.decisions.close(number, row, time)
@@ -257,10 +257,10 @@ def _fill(state: StudyState, number: int, seen: dict[str, Any]) -> None:
 
 def _closed(state: StudyState, event: Event) -> None:
     """Reward windows have closed: what came counts, and what did not come is 0."""
-    before, until = state.late.closed, event.body["until"]
+    before, until = state.closed, event.body["until"]
     if type(until) is not int or not before < until <= len(state.decisions):
         raise ValueError(f"windows closed up to decision {until!r}")
-    state.late.closed = until
+    state.closed = until
     for number in range(before + 1, until + 1):
         part = {state.problem.target: 0, **state.parts.get(number, {})}
         if number in state.parts and _can_count(state, part):
@@ -272,7 +272,7 @@ def _abandoned(state: StudyState, event: Event) -> None:
     for number in event.body["ids"]:
         _check_open(state, number)
         state.parts.pop(number, None)
-        state.late.forget(state.policy, number)
+        state.forget(number)
         state.decisions.close(number, ABANDONED if event.kind == "abandoned" else EXPIRED, event.time)
 
 

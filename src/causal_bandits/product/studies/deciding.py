@@ -35,19 +35,22 @@ def limited(wishes: Floats, low: Floats, high: Floats, playable: Bools) -> Float
     array([0.1, 0.4, 0.5])
     """
     low = np.where(playable, low, 0.0)
+    found: Floats
     if low.sum() >= 1:
-        return low / low.sum()
+        found = low / low.sum()
+        return found
     left, room = 1 - float(low.sum()), np.where(playable, high - low, 0.0)
     if room.sum() <= left:
         room = room if room.any() else playable.astype(np.float64)
-        return low + left * room / room.sum()
+        found = low + left * room / room.sum()
+        return found
     more, full = np.zeros(len(low)), ~playable
     while True:
         part = np.where(full, 0.0, wishes + 1e-9)  # those without a wish take what the others may not
         more = np.where(full, room, (left - room[full].sum()) * part / part.sum())
         over = ~full & (more > room)
         if not over.any():
-            found: Floats = low + more
+            found = low + more
             return found
         full |= over
 
@@ -141,7 +144,7 @@ def playable_arms(state: StudyState, among: Iterable[int] | None) -> Bools:
 
 def awaited(state: StudyState, count: int) -> int:
     """Decisions without an outcome once `count` more are made, but for those whose mediators count already."""
-    return count + len(state.decisions.open) - len(state.late.numbers)
+    return count + len(state.decisions.open) - len(state.pending)
 
 
 def choose(state: StudyState, count: int, among: list[int] | None, rng: np.random.Generator | None = None) -> list[int]:

@@ -145,7 +145,7 @@ def _pending(state: StudyState, arms: Sequence[StudyArm]) -> PendingRewards:
     return {
         "rows": len(waiting),
         "known": sum(state.problem.target in part for part in waiting),
-        "window": state.late.window,
+        "window": state.window,
         "used": state.policy.uses_pending,
         "worth": round(sum(row.pending_effective for row in arms), 1),
     }

@@ -225,7 +225,7 @@ def health_of(
         checks.append(log_check(state))
     checks += [*drift_checks(state), sets_check(watched_sets(state) if sets is None else sets)]
     checks.append(traffic_check(state, now))
-    if state.late.window is not None:
+    if state.window is not None:
         checks.append(windows_check(state))
     if state.corrections or not state.decisions.included.all():
         checks.append(changes_check(state))
@@ -567,7 +567,7 @@ def traffic_check(state: StudyState, now: float | None) -> Check:
 
 def windows_check(state: StudyState) -> Check:
     """Have all reward windows closed?"""
-    closed, count = state.late.closed, len(state.decisions)
+    closed, count = state.closed, len(state.decisions)
     done = closed == count >= FEWEST_ROWS
     words = f"the reward windows of {closed:,} of {count:,} decisions have closed"
     return Check("windows-closed", done, words, math.nan, COUNTED.format("windows"))

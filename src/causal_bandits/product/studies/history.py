@@ -254,7 +254,7 @@ def newest(session: Session) -> Newest:
 def mark_of(session: Session) -> str:
     """What changes with every answer: the newest event, and up to which decision reward windows have closed by now."""
     found = newest(session)
-    closed = 0 if session.settings.reward_window is None else session.read(lambda state: state.late.closed)
+    closed = 0 if session.settings.reward_window is None else session.read(lambda state: state.closed)
     return f"{found.sequence}-{found.mark}{f'.{closed}' if closed else ''}"
 
 

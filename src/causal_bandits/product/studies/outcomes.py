@@ -8,7 +8,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ...core.compiled import Floats
 from ...core.data.cell_types import MISSING_WORDS
 from ...core.data.coding import is_missing
 from ...core.data.frames import columns_of
-from ...core.policies import Policy
 from ...core.problem import Problem, check_problem
 from ...core.validation import are_names, is_number
 from ...errors import (
@@ -144,64 +143,54 @@ Report = tuple[Kind, int, dict[str, Any]]
 """An event about one decision: its kind, the decision and its body."""
 
 
-class Reporting(Protocol):
-    """Makes the events of a call; the caller puts each on record before the next one is made."""
-
-    def __call__(
-        self, rules: OutcomeRules, outcomes: Iterable[Outcome], made: int, on_record: Callable[[int], OnRecord], /
-    ) -> Iterator[Report]:
-        """`made` is the number of decisions so far."""
+Reporter = Callable[[OutcomeRules, int, Outcome, OnRecord], tuple[Kind, dict[str, Any]] | None]
+"""What an outcome says of its decision: the kind and the body of an event, or None if that is no news."""
 
 
-def new_outcomes(
+def reports(
     rules: OutcomeRules,
+    reporter: Reporter,
     outcomes: Iterable[Outcome],
     made: int,
     on_record: Callable[[int], OnRecord],
-    *,
-    final: bool,
 ) -> Iterator[Report]:
-    """What outcomes add to the record: what is new of each decision (`seen`, `metrics`, `final`)."""
+    """The events of a call; the caller puts each on record before the next one is made.
+
+    `made` is the number of decisions so far.
+    """
     for outcome in outcomes:
         with _in_row(outcome):
             number = checked_number(outcome.decision, made)
-            news = _news(rules, number, outcome, on_record(number), final=final)
-        if news:
-            yield "told", number, {"id": number, **news}
+            event = reporter(rules, number, outcome, on_record(number))
+        if event is not None:
+            yield event[0], number, event[1]
 
 
-def corrections(
-    rules: OutcomeRules,
-    outcomes: Iterable[Outcome],
-    made: int,
-    on_record: Callable[[int], OnRecord],
-    *,
-    reason: str,
-) -> Iterator[Report]:
-    """The values on record that outcomes replace."""
-    for outcome in outcomes:
-        number = checked_number(outcome.decision, made)
-        news = corrected_values(rules, number, outcome.values({}), outcome.reward, on_record(number))
-        if news:
-            yield "corrected", number, {"id": number, "values": news, "reason": reason}
+def told(
+    rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool
+) -> tuple[Kind, dict[str, Any]] | None:
+    """What is new of a decision (`seen`, `metrics`, `final`)."""
+    news = _news(rules, number, outcome, before, final=final)
+    return ("told", {"id": number, **news}) if news else None
 
 
-def closings(
-    _: OutcomeRules,
-    outcomes: Iterable[Outcome],
-    made: int,
-    on_record: Callable[[int], OnRecord],
-    *,
-    how: Literal["abandoned", "expired"],
-) -> Iterator[Report]:
-    """The decisions that end without an outcome."""
-    for outcome in outcomes:
-        number = checked_number(outcome.decision, made)
-        before = on_record(number)
-        if before.closed is None and before.is_open:
-            yield how, number, {"ids": [number]}
-        elif before.closed is None and how == "abandoned":
-            raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+def corrected(
+    rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, reason: str
+) -> tuple[Kind, dict[str, Any]] | None:
+    """The values on record that an outcome replaces."""
+    news = _corrected_values(rules, number, outcome, before)
+    return ("corrected", {"id": number, "values": news, "reason": reason}) if news else None
+
+
+def closed(
+    _: OutcomeRules, number: int, __: Outcome, before: OnRecord, *, how: Literal["abandoned", "expired"]
+) -> tuple[Kind, dict[str, Any]] | None:
+    """That a decision ends without an outcome."""
+    if before.closed is not None:
+        return None
+    if not before.is_open and how == "abandoned":
+        raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+    return (how, {"ids": [number]}) if before.is_open else None
 
 
 def recorded(rules: OutcomeRules, before: OnRecord, kind: str, body: Mapping[str, Any]) -> OnRecord:
@@ -339,9 +328,7 @@ def has_outcome(problem: Problem, needed: Iterable[str], known: Mapping[str, Any
     return problem.target in known and all(name in known for name in needed)
 
 
-def corrected_values(
-    rules: OutcomeRules, number: int, given: object, reward: object, before: OnRecord
-) -> dict[str, Any]:
+def _corrected_values(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord) -> dict[str, Any]:
     """The values of a decision that a correction changes; all that it names must be on record."""
     if number <= rules.frozen:
         raise DecisionClosedError(f"decision {number} cannot be corrected; the study is finished")
@@ -349,12 +336,13 @@ def corrected_values(
     if before.closed is not None or not known:
         closed = "" if before.closed is None else f" is {before.closed} and"
         raise ObservationError(f"decision {number}{closed} has no outcome to correct; tell() records one")
+    given, reward = outcome.values({}), outcome.reward
     said = dict(given) if isinstance(given, Mapping) else given
     metrics = {name: said.pop(name) for name in rules.metrics if name in said} if isinstance(said, dict) else {}
     empty = not said and reward is None
     if empty and not metrics:
         raise ObservationError(f"no values for decision {number}; pass the mediators or the reward to correct")
-    values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)  # type: ignore[arg-type]
+    values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)
     for name, value in metrics.items():
         values[name] = metric_value(rules.metrics, name, value)
         if values[name] is None:
@@ -370,59 +358,6 @@ def corrected_values(
 FEWEST_POSITIVE = 10
 LEAST_WITHOUT = 0.05
 """Zeros seem not to be reported from this number of positive rewards on, and this share of decisions without any."""
-
-
-class LateRewards:
-    """Which decisions wait, according to the events."""
-
-    def __init__(self, window: float | None) -> None:
-        self.window = window
-        self.closed = 0
-        """The windows of decisions up to this number have closed."""
-        self.numbers: dict[int, int] = {}
-        """Decisions that count for P(S | arm) without their reward, and the policy's numbers of these rows."""
-
-    def closes(self, decisions: Decisions, now: float) -> int | None:
-        """Up to which decision windows have closed by now; None if that is no news."""
-        if self.window is None:
-            return None
-        until = int(np.searchsorted(decisions.column("since"), now - self.window, side="right"))
-        return until if until > self.closed else None
-
-    def is_due(self, number: int, *, final: bool) -> bool:
-        """Whether the reward of a decision counts now."""
-        return self.window is None or final or number <= self.closed
-
-    def expect(self, policy: Policy[Any], problem: Problem, number: int, arm: int, part: Mapping[str, Any]) -> None:
-        """Let a decision count whose mediators are known now."""
-        if policy.uses_pending and number not in self.numbers and mediators_known(problem, part):
-            seen = {name: part[name] for name in problem.observed_names}
-            rows = policy.history.encode_pending(problem.arms[arm], seen, missing=True)
-            self.numbers[number] = int(policy.expect(rows)[0])
-
-    def forget(self, policy: Policy[Any], number: int) -> None:
-        """A decision gets no reward: it no longer counts."""
-        if number in self.numbers:
-            policy.forget([self.numbers.pop(number)])
-
-    def move(self, old: Policy[Any], new: Policy[Any]) -> None:
-        """Let what waits count in another policy, which has learned the same rows."""
-        decisions = {row: number for number, row in self.numbers.items()}
-        moved = new.expect(old.history.pending.all)
-        self.numbers = {
-            decisions[before]: after
-            for before, after in zip(old.history.pending.numbers.tolist(), moved.tolist(), strict=True)
-        }
-
-    def packed(self) -> dict[str, Any]:
-        """Plain values for a snapshot."""
-        return {"closed": self.closed, "waiting": [list(pair) for pair in self.numbers.items()]}
-
-    def fill(self, packed: Mapping[str, Any], policy: Policy[Any]) -> None:
-        """Read back what `packed` gave; a ValueError where it does not fit the policy."""
-        self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
-        if sorted(self.numbers.values()) != policy.history.pending.numbers.tolist():
-            raise ValueError("its pending rows are not those of its decisions")
 
 
 def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, window: float | None) -> str:

@@ -28,10 +28,11 @@ from ..outcomes import (
     OnRecord,
     Outcome,
     OutcomeRules,
-    Reporting,
-    closings,
+    Reporter,
+    closed,
     named_outcomes,
     recorded,
+    reports,
 )
 from ..session import MALFORMED, Draft, Session, key_used
 from ..settings import checked_key
@@ -146,13 +147,13 @@ class HighThroughputLog(DecisionLog):
         newest = range(rows[-1].decision, rows[-1].decision + counts[-1]) if rows else ()
         return decision_of(self._sticky, key, newest, sum(counts[:-1]))
 
-    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+    def report(self, outcomes: Outcomes, reporter: Reporter, *, may_be_first: bool = False) -> Sequence[int]:
         """Append the events."""
         rules = self.session.at_hand(lambda state: state.outcome_rules)
         named = [*named_outcomes(outcomes(rules), self.find)]
         if not named:
             return []
-        call = _report_call(rules, named, reporting, self.session.now(), may_be_first=may_be_first)
+        call = _report_call(rules, named, reporter, self.session.now(), may_be_first=may_be_first)
         decisions: Sequence[int] = self._submit(call)
         return decisions
 
@@ -164,7 +165,7 @@ class HighThroughputLog(DecisionLog):
 
     def _expire(self, numbers: Iterable[int]) -> Sequence[int]:
         outcomes = [Outcome(number, lambda _: None) for number in numbers]
-        return self.report(lambda _: outcomes, partial(closings, how="expired"))
+        return self.report(lambda _: outcomes, partial(closed, how="expired"))
 
     # Snapshots
 
@@ -306,7 +307,7 @@ def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call
 
 
 def _report_call(
-    rules: OutcomeRules, outcomes: Sequence[Outcome], reporting: Reporting, time: float, *, may_be_first: bool
+    rules: OutcomeRules, outcomes: Sequence[Outcome], reporter: Reporter, time: float, *, may_be_first: bool
 ) -> Call:
     """Events about decisions: all are stored, or none; the result is the decisions that they are about."""
     decisions = [number for number in (number_of(each.decision) for each in outcomes) if 0 < number < 2**62]
@@ -335,7 +336,7 @@ def _report_call(
             return found[number][1]
 
         made, new = max(decisions, default=0) if known is None else known.decisions, list[Row]()
-        for kind, number, body in reporting(rules, outcomes, made, on_record):
+        for kind, number, body in reports(rules, reporter, outcomes, made, on_record):
             parts, before = found[number]
             new.append(Row(0, kind, number, parts + 1, None, time, dump(body)))
             found[number] = parts + 1, recorded(rules, before, kind, body)
