@@ -8,7 +8,7 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.product.studies import Decision
 from causal_bandits.product.studies.applying import apply
-from causal_bandits.product.studies.deciding import check_open, choose, reserved_for
+from causal_bandits.product.studies.deciding import check_open, choose
 from causal_bandits.product.studies.decisions import Event, Kind
 from causal_bandits.product.studies.outcomes import Outcome, reports, told
 from causal_bandits.product.studies.settings import make_settings
@@ -89,8 +89,7 @@ class Unstored:
         check_open(self.state, among)
         arms = choose(self.state, count, among)
         body: dict[str, Any] = {"first": len(self.state.decisions) + 1, "arms": arms}
-        about = {"among": among, "reserved": reserved_for(self.state, among)}
-        self.add("asked", {**body, **{name: given for name, given in about.items() if given is not None}})
+        self.add("asked", body if among is None else {**body, "among": among})
         return arms
 
     def tell(self, number: int, seen: dict[str, Any]) -> None:

@@ -56,7 +56,6 @@ def test_a_control_gets_its_share_no_more_and_no_less() -> None:
                 study.tell(number, {"A": 0, "Y": int(arm == best)})
         share = np.mean(study.state.decisions.column("arm") == IDLE)
         assert abs(share - 0.2) < 4 * 0.0073
-        assert study.state.reserved == [3000, round(share * 3000)]
         assert frequencies(study.state, 50, np.random.default_rng(0), None)[IDLE] == 0.2
 
 

@@ -166,8 +166,6 @@ def _asked(state: StudyState, event: Event) -> None:
         _check_arms(state, among)
         if not set(arms) <= set(among):
             raise ValueError(f"arms {arms!r} of the segment {body.get('segment')!r}")
-    if "reserved" in body:
-        state.reserved = [state.reserved[0] + len(arms), state.reserved[1] + arms.count(body["reserved"])]
     if state.settings.mode is None:
         state.policy.refit_later()  # what was due then
     state.decisions.add(arms, event.seq, event.time)

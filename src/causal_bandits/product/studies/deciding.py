@@ -203,16 +203,6 @@ def frequencies(
     return limited(found, *shares_of(state.settings.rules, state.problem), playable_arms(state, among))
 
 
-def reserved_for(state: StudyState, among: list[int] | None) -> int | None:
-    """The control by its number, where it has exactly its share of such decisions."""
-    control = next((each for each in state.controls if among is None or each in among), None)
-    if state.control_share is None or control is None:
-        return None
-    playable = playable_arms(state, among)
-    least, most = (each[playable].sum() for each in shares_of(state.settings.rules, state.problem))
-    return control if playable[control] and least <= 1 <= most else None
-
-
 DRAWS = 2000
 STREAM = 1
 """Random numbers for looking back are others than those of the decisions."""

@@ -16,7 +16,7 @@ from ...core.validation import duration_words
 from ...errors import ConflictError, UnknownDecisionError
 from .applying import apply
 from .arm_patterns import asked_among
-from .deciding import check_open, choose, reserved_for, subset
+from .deciding import check_open, choose, subset
 from .decisions import Decision, Event
 from .outcomes import (
     Keyed,
@@ -188,8 +188,7 @@ class TransactionalLog(DecisionLog):
                 check_open(state, among)  # rows that count now may show that an arm breaks a guardrail
                 draft.touched = True  # discovery may be due
                 body = {"first": len(state.decisions) + 1, "arms": choose(state, count, among)}
-                reserved = None if state.control_share is None else reserved_for(state, among)
-                about = {**wanted, "reserved": reserved, "key": key, "earlier": earlier or None}
+                about = {**wanted, "key": key, "earlier": earlier or None}
                 given = {name: value for name, value in about.items() if value is not None}
                 event = draft.add("asked", {**body, **given})
                 if key is not None:

@@ -32,15 +32,12 @@ class StudyState:
     def __init__(self, settings: Settings, policy: Policy[Any] | None = None) -> None:
         self.settings = settings
         rules = settings.rules
-        self.control_share: float | None = rules.get("control_share")
         self._policy: Policy[Any] = settings.make_policy() if policy is None else policy
         self._must_recount = False
         self.metrics: dict[str, Any] = rules.get("metrics", {})
         rails, confidence = rules.get("guardrails", ()), rules.get("guardrail_confidence", CONFIDENCE)
         first, find_controls = len(settings.problem["arms"]), partial(controls_of, rules)
         self.guards = Guards([Guardrail(*each) for each in rails], confidence, self.metrics, first, find_controls)
-        self.reserved = [0, 0]
-        """Decisions that the control had its share of, and how many of them it got."""
         self.decisions = Decisions(self.metrics)
         self.parts: dict[int, dict[str, Any]] = {}
         """What was reported of open decisions."""
@@ -221,7 +218,7 @@ def excluded_now(state: StudyState) -> list[tuple[Exclusion, int]]:
 
 
 MAPPINGS = ("parts", "incomplete", "annotations", "corrections", "pending")
-PLAIN = ("exclusions", "reserved", "aside", "seq", "appended", "closed", "finished")
+PLAIN = ("exclusions", "aside", "seq", "appended", "closed", "finished")
 """Parts of a state that are packed as they are, or as pairs."""
 
 

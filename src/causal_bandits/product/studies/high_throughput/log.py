@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ....core.problem import Arm, Level, Segment
 from ....errors import CausalBanditsError, ConflictError, StorageError
 from ..arm_patterns import asked_among
-from ..deciding import check_open, choose, reserved_for, subset
+from ..deciding import check_open, choose, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence, random_of
 from ..decisions import number_of
 from ..outcomes import (
@@ -101,7 +101,6 @@ class HighThroughputLog(DecisionLog):
             among = asked_among(state.problem, about)
             check_open(state, among)
             chosen = choose(state, count, among, random_of(state.settings.seed, name, state.seq))
-            about["reserved"] = reserved_for(state, among) if state.control_share is not None else None
             return Decided(state.seq, chosen, {what: given for what, given in about.items() if given is not None})
 
         while True:
