@@ -182,7 +182,7 @@ def _reported_frame(state: StudyState) -> pl.DataFrame:
     at: list[int] = rows[reported].tolist()
     seen: pl.DataFrame = state.policy.history.to_frame()[at].select(names)
     seen = seen.with_columns(pl.Series("id", reported + 1, dtype=pl.Int64))
-    others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.rows.items()}}
+    others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.items()}}
     if not others:
         return seen
     parts: dict[str, Any] = {name: [part.get(name) for part in others.values()] for name in names}

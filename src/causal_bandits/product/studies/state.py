@@ -20,7 +20,7 @@ from ...core.policies.saving import Saved, from_bytes, to_bytes
 from ...core.policies.saving import pack as pack_policy
 from ...core.policies.saving import restore as restore_policy
 from ...core.problem import Problem
-from .decisions import Correction, Decisions, ExcludedRows, Exclusion, Finished
+from .decisions import Correction, Decisions, Exclusion, Finished
 from .guardrails import Guardrail, Guards
 from .outcomes import OnRecord, OutcomeRules, mediators_known, unreported_zeros
 from .settings import CONFIDENCE, Settings, controls_of, cost_of
@@ -58,7 +58,8 @@ class StudyState:
         """The position in the append log up to which all is counted; 0 in a transactional study."""
         self.aside: list[tuple[int, int, str]] = []
         """Rows of the append log that could not be counted: position, decision, reason."""
-        self.excluded_rows = ExcludedRows()
+        self.excluded_rows: dict[int, tuple[int, dict[str, Any]]] = {}
+        """Rows of excluded decisions: where each is among all rows, and its values."""
         self.exclusions: list[Exclusion] = []
         """What was excluded when and why; the column `excluded` of decisions counts these from 1."""
         self.corrections: dict[int, list[Correction]] = {}
@@ -151,8 +152,8 @@ class StudyState:
         """What was reported of a decision so far."""
         if number in self.incomplete:
             return self.incomplete[number]
-        if number in self.excluded_rows.rows:
-            return self.excluded_rows.rows[number][1]
+        if number in self.excluded_rows:
+            return self.excluded_rows[number][1]
         if self.decisions.status(number) == "told":
             return self.history.observation(int(self.decisions.column("row")[number - 1]))
         return self.parts.get(number, {})
@@ -217,7 +218,7 @@ def excluded_now(state: StudyState) -> list[tuple[Exclusion, int]]:
     return [(each, count) for each, count in zip(state.exclusions, counts, strict=True) if count]
 
 
-MAPPINGS = ("parts", "incomplete", "annotations", "corrections", "pending")
+MAPPINGS = ("parts", "incomplete", "annotations", "corrections", "pending", "excluded_rows")
 PLAIN = ("exclusions", "aside", "seq", "appended", "closed", "finished")
 """Parts of a state that are packed as they are, or as pairs."""
 
@@ -230,7 +231,6 @@ def pack(state: StudyState) -> bytes:
         **{name: getattr(state, name) for name in PLAIN},
         "retired": sorted(state.retired),
         "forbidden": sorted(state.forbidden),
-        "excluded_rows": state.excluded_rows.packed(),
     }
     own = {**state.decisions.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
@@ -252,7 +252,6 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state.aside = [(position, decision, reason) for position, decision, reason in study["aside"]]
         if sorted(state.pending.values()) != state.policy.history.pending.numbers.tolist():
             raise ValueError("its pending rows are not those of its decisions")
-        state.excluded_rows.fill(study["excluded_rows"])
         state.exclusions = [Exclusion(*each) for each in study["exclusions"]]
         state.corrections = {number: [*map(Correction._make, made)] for number, made in state.corrections.items()}
         state.finished = None if study["finished"] is None else Finished(*study["finished"])
