@@ -103,12 +103,14 @@ def _check_open(state: StudyState, number: int) -> None:
 
 
 def _told(state: StudyState, event: Event) -> None:
-    number = event.body["id"]
-    if "metrics" in event.body:
-        _measured(state, number, event.body["metrics"])
-        if not event.body["seen"] and "final" not in event.body:
+    number, seen = event.body["id"], event.body["seen"]
+    metrics = {name: value for name, value in seen.items() if name in state.metrics}
+    if metrics:  # of a decision that may have its outcome already
+        state.decisions.measure(state.decisions.check(number), metrics)
+        _guard(state, number, metrics)
+        seen = {name: value for name, value in seen.items() if name not in metrics}
+        if not seen and "final" not in event.body:
             return
-    seen = event.body["seen"]
     if number in state.incomplete or number in state.excluded_rows:
         _guard(state, number, seen)
         _fill(state, number, seen)
@@ -134,14 +136,6 @@ def _guard(state: StudyState, number: int, reported: Mapping[str, Any]) -> None:
 
 def _can_count(state: StudyState, part: Mapping[str, Any]) -> bool:
     return has_outcome(state.problem, state.policy.needed, part)
-
-
-def _measured(state: StudyState, number: int, values: dict[str, float]) -> None:
-    """Further metrics of a decision, which may have its outcome already."""
-    if not 1 <= number <= len(state.decisions) or not set(values) <= set(state.metrics):
-        raise ValueError(f"metrics {values!r} of decision {number!r}")
-    state.decisions.measure(number, values)
-    _guard(state, number, values)
 
 
 def _count(state: StudyState, number: int, part: dict[str, Any], time: float) -> None:

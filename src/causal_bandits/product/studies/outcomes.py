@@ -101,7 +101,7 @@ class OutcomeRules(NamedTuple):
     metrics: Mapping[str, Any]
     """Guardrail metrics that the study has, as `read_metrics` gives them."""
     value: Callable[[str, object], Any]
-    """The value of a variable from what a caller gives."""
+    """The value of a variable or a metric from what a caller gives."""
     window: float | None = None
     frozen: int = 0
     """Outcomes of decisions up to this number cannot change any more, since the study is finished."""
@@ -116,7 +116,7 @@ class OnRecord(NamedTuple):
     """What is on record of a decision."""
 
     values: Mapping[str, Any]
-    metrics: Mapping[str, float]
+    """Of variables and metrics."""
     closed: str | None = None
     """"abandoned" or "expired", if it is."""
     window_closed: bool = False
@@ -169,7 +169,7 @@ def reports(
 def told(
     rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool
 ) -> tuple[Kind, dict[str, Any]] | None:
-    """What is new of a decision (`seen`, `metrics`, `final`)."""
+    """What is new of a decision (`seen`, `final`)."""
     news = _news(rules, number, outcome, before, final=final)
     return ("told", {"id": number, **news}) if news else None
 
@@ -195,15 +195,13 @@ def closed(
 
 def recorded(rules: OutcomeRules, before: OnRecord, kind: str, body: Mapping[str, Any]) -> OnRecord:
     """What is on record after an event."""
-    values, metrics = {**before.values, **body.get("seen", {})}, {**before.metrics, **body.get("metrics", {})}
     earlier = {name: [*each] for name, each in before.earlier.items()}
-    for name, value in body.get("values", {}).items():
-        kept = metrics if name in metrics else values
-        earlier.setdefault(name, []).append(kept[name])
-        kept[name] = value
+    for name in body.get("values", {}):
+        earlier.setdefault(name, []).append(before.values[name])
+    values = {**before.values, **body.get("seen", {}), **body.get("values", {})}
     closed = kind if "ids" in body else before.closed
     is_open = closed is None and not has_outcome(rules.problem, rules.needed, values)
-    return OnRecord(values, metrics, closed, is_open=is_open, earlier=earlier)
+    return OnRecord(values, closed, is_open=is_open, earlier=earlier)
 
 
 @contextlib.contextmanager
@@ -216,42 +214,26 @@ def _in_row(outcome: Outcome) -> Iterator[None]:
 
 
 def _news(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool) -> dict[str, Any]:
-    said, metrics = outcome.values(before.values), {}
+    said = outcome.values(before.values)
     if outcome.row is not None and not said and not final:  # a row of a table that says nothing
         return {}
-    only_metrics = False
-    if rules.metrics and isinstance(said, Mapping):
-        left = dict(said)
-        metrics = _new_metrics(rules, number, {name: left.pop(name) for name in said if name in rules.metrics}, before)
-        only_metrics = len(left) < len(said) and not left and outcome.reward is None and not final
-        said = left
-    seen = {} if only_metrics else _checked_values(rules, number, said, outcome.reward, final=final)
+    seen = _checked_values(rules, number, said, outcome.reward, final=final)
     if before.closed is not None:
         raise DecisionClosedError(f"decision {number} is {before.closed}; it takes no more outcomes")
-    seen = {name: value for name, value in seen.items() if value not in before.earlier.get(name, ())}
+    seen = {
+        name: value
+        for name, value in seen.items()
+        if value not in before.earlier.get(name, ()) and not (value is None and name in rules.metrics)
+    }
     _check_window(rules, number, before, seen, final=final)
     values = _added(rules, number, before.values, seen, final=final)
-    more = {"metrics": metrics} if metrics else {}
     if number <= rules.frozen:
-        if values or metrics:
+        if values:
             raise DecisionClosedError(f"decision {number} takes no more outcomes; the study is finished")
         return {}
     if final and rules.window is not None and before.is_open:
-        return {"seen": values, **more, "final": True}
-    return {"seen": values, **more} if values or metrics else {}
-
-
-def _new_metrics(rules: OutcomeRules, number: int, given: Mapping[str, Any], before: OnRecord) -> dict[str, float]:
-    """What is new of the guardrail metrics of a decision, checked."""
-    news = {}
-    for name, each in given.items():
-        value, known = metric_value(rules.metrics, name, each), before.metrics.get(name)
-        if value is None or known == value or value in before.earlier.get(name, ()):
-            continue
-        if known is not None:
-            raise _contradiction(rules, number, name, f"{known:g}", f"{value:g}")
-        news[name] = value
-    return news
+        return {"seen": values, "final": True}
+    return {"seen": values} if values else {}
 
 
 def _checked_values(
@@ -295,7 +277,11 @@ def _added(
     problem = rules.problem
     for name, given in seen.items():
         if name in known and known[name] != given:
-            raise _contradiction(rules, number, name, _spoken(known[name]), _spoken(given))
+            what = "use correct() to change a recorded value"
+            if number <= rules.frozen:
+                what = "the study is finished, so recorded values stay as they are"
+            old, new = _spoken(known[name]), _spoken(given)
+            raise ConflictError(f"decision {number}: {name!r} is recorded as {old}, and now reported as {new}; {what}")
     if final:
         if problem.target not in known and problem.target not in seen:
             raise ObservationError(
@@ -313,14 +299,8 @@ def _added(
     return news
 
 
-def _contradiction(rules: OutcomeRules, number: int, name: str, known: str, given: str) -> ConflictError:
-    finished = "the study is finished, so recorded values stay as they are"
-    what = finished if number <= rules.frozen else "use correct() to change a recorded value"
-    return ConflictError(f"decision {number}: {name!r} is recorded as {known}, and now reported as {given}; {what}")
-
-
 def _spoken(value: object) -> str:
-    return "missing" if value is None else repr(value)
+    return "missing" if value is None else repr(int(value) if value in (0.0, 1.0) else value)
 
 
 def has_outcome(problem: Problem, needed: Iterable[str], known: Mapping[str, Any]) -> bool:
@@ -332,24 +312,18 @@ def _corrected_values(rules: OutcomeRules, number: int, outcome: Outcome, before
     """The values of a decision that a correction changes; all that it names must be on record."""
     if number <= rules.frozen:
         raise DecisionClosedError(f"decision {number} cannot be corrected; the study is finished")
-    known = {**before.values, **before.metrics}
+    known, given, reward = before.values, outcome.values({}), outcome.reward
     if before.closed is not None or not known:
         closed = "" if before.closed is None else f" is {before.closed} and"
         raise ObservationError(f"decision {number}{closed} has no outcome to correct; tell() records one")
-    given, reward = outcome.values({}), outcome.reward
-    said = dict(given) if isinstance(given, Mapping) else given
-    metrics = {name: said.pop(name) for name in rules.metrics if name in said} if isinstance(said, dict) else {}
-    empty = not said and reward is None
-    if empty and not metrics:
+    if not given and reward is None:
         raise ObservationError(f"no values for decision {number}; pass the mediators or the reward to correct")
-    values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)
-    for name, value in metrics.items():
-        values[name] = metric_value(rules.metrics, name, value)
-        if values[name] is None:
-            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
+    values = _checked_values(rules, number, given, reward, final=False)
     for name, value in values.items():
         if name not in known:
             raise ObservationError(f"decision {number} has no {name!r} on record to correct; tell() records one")
+        if value is None and name in rules.metrics:
+            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
         if value is None and name in rules.needed:
             raise ObservationError(f"decision {number}: the policy of this study counts no row without {name!r}")
     return {name: value for name, value in values.items() if known[name] != value}

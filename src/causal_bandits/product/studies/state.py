@@ -22,7 +22,7 @@ from ...core.policies.saving import restore as restore_policy
 from ...core.problem import Problem
 from .decisions import Correction, Decisions, Exclusion, Finished
 from .guardrails import Guardrail, Guards
-from .outcomes import OnRecord, OutcomeRules, mediators_known, unreported_zeros
+from .outcomes import OnRecord, OutcomeRules, mediators_known, metric_value, unreported_zeros
 from .settings import CONFIDENCE, Settings, controls_of, cost_of
 
 
@@ -136,17 +136,23 @@ class StudyState:
         """What outcomes are checked by."""
         policy, finished = self._policy, self.finished
         frozen = 0 if finished is None else finished.decisions
-        return OutcomeRules(self.problem, policy.needed, self.metrics, policy.history.value, self.window, frozen)
+        return OutcomeRules(self.problem, policy.needed, self.metrics, self._value, self.window, frozen)
+
+    def _value(self, name: str, given: object) -> Any:
+        """The value of a variable or a metric from what a caller gives, checked."""
+        if name in self.metrics:
+            return metric_value(self.metrics, name, given)
+        return self._policy.history.value(name, given)
 
     def on_record(self, number: int) -> OnRecord:
         """What is known of a decision, for the rules of outcomes."""
         status = self.decisions.status(number)
         closed = status if status in ("abandoned", "expired") else None
-        measured, earlier = self.decisions.measured(number), dict[str, list[Any]]()
+        values, earlier = {**self.known(number), **self.decisions.measured(number)}, dict[str, list[Any]]()
         for correction in self.corrections.get(number, ()):
             for name, value in correction.before.items():
                 earlier.setdefault(name, []).append(value)
-        return OnRecord(self.known(number), measured, closed, number <= self.closed, status == "open", earlier)
+        return OnRecord(values, closed, number <= self.closed, status == "open", earlier)
 
     def known(self, number: int) -> dict[str, Any]:
         """What was reported of a decision so far."""

@@ -330,7 +330,7 @@ def _report_call(
             if number not in found:
                 before = [] if known is None else known.reported.get(number, [])
                 events = ((row.kind, json.loads(row.body)) for row in before)
-                said = reduce(lambda record, event: recorded(rules, record, *event), events, OnRecord({}, {}))
+                said = reduce(lambda record, event: recorded(rules, record, *event), events, OnRecord({}))
                 found[number] = len(before), said
             return found[number][1]
 
