@@ -252,7 +252,7 @@ class HighThroughputLog(DecisionLog):
             raise key_used(key)
 
     def close(self) -> None:
-        """Stop watching; if nobody else is to count, count what is left."""
+        """Stop watching, and count what is left."""
         with contextlib.suppress(CausalBanditsError):
             if self._aggregator.leave(self):
                 self.publish()
