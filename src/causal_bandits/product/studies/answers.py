@@ -30,17 +30,12 @@ def recommend(
         wanted = None if segment is None else state.problem.segment(segment) or {}
         found = [each for each in _frozen(state, Recommendation) if wanted is None or each.segment == wanted]
     else:
-        found = [each.best for each in _rankings(state, segment, margin)]
+        found = [each.best for each in rankings(state, segment, margin)]
     return Recommendations(found) if state.problem.segments and segment is None else found[0]
 
 
-def ranking(state: StudyState, segment: Segment | None) -> Ranking:
-    """`recommend` with the probability of every arm to be the best."""
-    return _rankings(state, segment, None)[0]
-
-
-def _rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
-    """One for the segment, or one for each."""
+def rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
+    """For the segment, or for each: `recommend` with the probability of every arm to be the best."""
     policy, cost = state.policy, state.cost
     if waits := open_windows(state):
         raise ObservationError(f"no row counts yet, so nothing is recommended; {waits}")
@@ -74,7 +69,7 @@ def advice(
     if state.finished is not None:
         return next(each for each in _frozen(state, Advice) if each.segment == (wanted or {}))
     try:
-        best = _rankings(state, wanted, margin)[0].best
+        best = rankings(state, wanted, margin)[0].best
     except ObservationError:  # no arm has enough rows
         best = None
     return advise(state, best, wanted, margin=margin, **options)

@@ -168,8 +168,6 @@ def _fill(state: StudyState, number: int, seen: dict[str, Any]) -> None:
 def _closed(state: StudyState, event: Event) -> None:
     """Reward windows have closed: what came counts, and what did not come is 0."""
     before, until = state.closed, event.body["until"]
-    if type(until) is not int or not before < until <= len(state.decisions):
-        raise ValueError(f"windows closed up to decision {until!r}")
     state.closed = until
     for number in range(before + 1, until + 1):
         part = {state.problem.target: 0, **state.parts.get(number, {})}
@@ -307,8 +305,6 @@ def _rearranged(state: StudyState, before: Ints, back: Ints | None = None) -> In
 
 def _finished(state: StudyState, event: Event) -> None:
     _check_arms(state, event.body["winners"])
-    if state.finished is not None or state.decisions.open:
-        raise ValueError("a study is finished once, when no decision is open")
     state.finished = Finished(event.time, len(state.decisions), **event.body)
     state.exclusions.append(Exclusion(event.time, AFTER_FINISH, {}))
 

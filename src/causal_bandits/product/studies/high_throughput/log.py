@@ -96,12 +96,13 @@ class HighThroughputLog(DecisionLog):
         """Decide from the version in memory; the random numbers come from the seed, the key and the version."""
         name = f"\0{secrets.token_urlsafe(12)}" if key is None else self._name_of(checked_key(key))
 
-        def decide(state: StudyState) -> Decided:
+        def decide(state: StudyState) -> dict[str, Any]:
             about: dict[str, Any] = {"among": subset(state, arms), "segment": state.problem.segment(segment)}
             among = asked_among(state.problem, about)
             check_open(state, among)
             chosen = choose(state, count, among, random_of(state.settings.seed, name, state.seq))
-            return Decided(state.seq, chosen, {what: given for what, given in about.items() if given is not None})
+            given = {what: value for what, value in about.items() if value is not None}
+            return {"arms": chosen, "version": state.seq, **given}
 
         while True:
             decided, now = self.session.at_hand(decide), self.session.now()
@@ -268,14 +269,6 @@ def _close_all() -> None:
 # What each call appends, given what the log has already
 
 
-class Decided(NamedTuple):
-    """What a state chose: its version, the arms by number, and among which arms, in which segment."""
-
-    version: int
-    arms: list[int]
-    about: dict[str, Any]
-
-
 class Made(NamedTuple):
     """The result of an ask: its first decision, the time, the arms, and whether its key had them already."""
 
@@ -285,20 +278,19 @@ class Made(NamedTuple):
     was_there: bool = False
 
 
-def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call:
+def _ask_call(key: str, time: float, decided: dict[str, Any], *, own_key: bool) -> Call:
     """An ask that was decided; a key that is stored already gives what was decided then."""
-    mark, (version, arms, about) = mark_of(key), decided
+    mark, arms = mark_of(key), decided["arms"]
 
     def rows(known: Known | None) -> tuple[list[Row], Made]:
         if known is not None and key in known.other:
             raise key_used(key)
         there = None if known is None else known.asks.get(mark)
         if there is None:
-            body = dump({"arms": arms, "version": version, "key": key, **about})
-            return [Row(0, "asked", 1, 0, mark, time, body)], Made(1, time, arms)
+            return [Row(0, "asked", 1, 0, mark, time, dump({**decided, "key": key}))], Made(1, time, arms)
         before = json.loads(there.body)
         stored = before["arms"]
-        if len(stored) != len(arms) or any(before.get(name) != about.get(name) for name in ("among", "segment")):
+        if len(stored) != len(arms) or any(before.get(name) != decided.get(name) for name in ("among", "segment")):
             raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
         return [], Made(there.decision, there.time, stored, was_there=True)
 
