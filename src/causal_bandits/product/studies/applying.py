@@ -187,8 +187,6 @@ def _abandoned(state: StudyState, event: Event) -> None:
 def _arms(state: StudyState, event: Event) -> None:
     if "added" in event.body:  # another problem: all rows are counted again, discovery runs at the next ask
         state.relearn(with_arms(state.problem, event.body["added"]))
-    for how in ("retired", "forbidden", "allowed"):
-        _check_arms(state, event.body.get(how, []))
     state.retired |= set(event.body.get("retired", ()))
     state.forbidden |= set(event.body.get("forbidden", ()))
     state.forbidden -= set(event.body.get("allowed", ()))
@@ -198,7 +196,6 @@ def _arms(state: StudyState, event: Event) -> None:
 
 def _imported(state: StudyState, event: Event) -> None:
     body = event.body
-    _check_arms(state, body["arms"])
     levers = {
         name: [state.problem.arms[arm][name] for arm in body["arms"]] for name in state.problem.intervention_names
     }
@@ -304,7 +301,6 @@ def _rearranged(state: StudyState, before: Ints, back: Ints | None = None) -> In
 
 
 def _finished(state: StudyState, event: Event) -> None:
-    _check_arms(state, event.body["winners"])
     state.finished = Finished(event.time, len(state.decisions), **event.body)
     state.exclusions.append(Exclusion(event.time, AFTER_FINISH, {}))
 
