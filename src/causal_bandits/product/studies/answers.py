@@ -40,7 +40,7 @@ def rankings(state: StudyState, segment: Segment | None, margin: float | None) -
     if waits := open_windows(state):
         raise ObservationError(f"no row counts yet, so nothing is recommended; {waits}")
     mask = open_arms(state, None)
-    if mask is not None and not (mask & policy.allowed).any():
+    if not mask.any():
         raise OptionError(NOTHING_LEFT)
     found = policy.ranking(segment, margin, mask, cost)
     return [played_first(each, policy.posterior(), state.problem, margin, cost) for each in found]

@@ -11,7 +11,6 @@ All functions are of a state, which they do not change.
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.compiled import Bools, Floats
 from ...core.policies.arms import arm_numbers
@@ -90,20 +89,19 @@ def subset(state: StudyState, arms: Iterable[Arm | Mapping[str, Level]] | None) 
     return sorted({number for arm in arms for number in arm_numbers(state.problem, arm)})
 
 
-def open_arms(state: StudyState, among: Iterable[int] | None) -> NDArray[np.bool_] | None:
-    """The arms that a decision may choose from: those asked about, without those that break a guardrail.
+def open_arms(state: StudyState, among: Iterable[int] | None) -> Bools:
+    """The arms that a decision may choose from: of those asked about, those in play that break no guardrail.
 
-    None: all that the policy may choose. The control is left in.
+    The control is in play whatever it breaks.
     """
-    mask: Bools | None = None
+    found: Bools = state.policy.allowed.copy()
     if among is not None:
-        mask = np.zeros(len(state.problem.arms), dtype=np.bool_)
-        mask[list(among)] = True
-    if not state.guards.rails:
-        return mask
-    kept: Bools = np.logical_not(state.guards.broken(state.policy).any(axis=0))
-    kept[state.controls] = True
-    return mask if kept.all() else kept if mask is None else kept & mask
+        found &= np.isin(np.arange(len(found)), list(among))
+    if state.guards.rails:
+        kept: Bools = np.logical_not(state.guards.broken(state.policy).any(axis=0))
+        kept[state.controls] = True
+        found &= kept
+    return found
 
 
 def winner(state: StudyState, among: Iterable[int] | None) -> int | None:
@@ -124,8 +122,7 @@ def check_open(state: StudyState, among: Iterable[int] | None) -> None:
     """Validate that a decision has an arm to choose."""
     if winner(state, among) is not None:
         return
-    mask = open_arms(state, among)
-    if mask is None or (mask & state.policy.allowed).any():
+    if open_arms(state, among).any():
         return
     if not state.controls and (among is None or state.problem.segments):
         raise OptionError(NOTHING_LEFT)
@@ -134,12 +131,6 @@ def check_open(state: StudyState, among: Iterable[int] | None) -> None:
     raise OptionError(
         "none of the given arms can be played; they are retired, forbidden or break a guardrail, or the list is empty"
     )
-
-
-def playable_arms(state: StudyState, among: Iterable[int] | None) -> Bools:
-    """The arms that a decision may play."""
-    mask = open_arms(state, among)
-    return state.policy.allowed if mask is None else state.policy.allowed & mask
 
 
 def awaited(state: StudyState, count: int) -> int:
@@ -200,7 +191,7 @@ def frequencies(
     found = state.policy.frequencies(draws, rng, among=mask, cost=state.cost, awaited=waiting)
     if not has_shares(state.settings.rules):
         return found
-    return limited(found, *shares_of(state.settings.rules, state.problem), playable_arms(state, among))
+    return limited(found, *shares_of(state.settings.rules, state.problem), mask)
 
 
 DRAWS = 2000
