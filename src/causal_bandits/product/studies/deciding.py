@@ -25,7 +25,7 @@ SHARE_DRAWS = 200
 """Choices that the probabilities of a policy are counted over, where it does not know them and arms have shares."""
 
 
-def limited(wishes: Floats, low: Floats, high: Floats, playable: Bools) -> Floats:
+def limited(wanted: Floats, low: Floats, high: Floats, playable: Bools) -> Floats:
     """The policy's probabilities within the shares of the arms that may be played.
 
     An arm that may not be played leaves its share to the others; where these may take no more, in proportion.
@@ -45,9 +45,9 @@ def limited(wishes: Floats, low: Floats, high: Floats, playable: Bools) -> Float
         return found
     more, full = np.zeros(len(low)), ~playable
     while True:
-        part = np.where(full, 0.0, wishes + 1e-9)  # those without a wish take what the others may not
+        part = np.where(full, 0.0, wanted + 1e-9)  # arms that the policy would not play take what the others may not
         more = np.where(full, room, (left - room[full].sum()) * part / part.sum())
-        over = ~full & (more > room)
+        over = ~full & (more > room + 1e-12)
         if not over.any():
             found = low + more
             return found
