@@ -120,7 +120,7 @@ def test_an_option_is_one_edit(tmp_path: Path) -> None:
 
 def test_an_answer_field_is_one_edit(tmp_path: Path) -> None:
     """One line in the class of an answer: --json, HTTP, OpenAPI and the client have the field."""
-    last = "    p_value: float\n    false_alarms: str\n"
+    last = "    p_value: float = math.nan\n"
     found = run_changed(tmp_path, "product/studies/health.py", last, ONE_MORE_FIELD, USE_THE_FIELD)
     assert found["openapi"]["mood"] == {"type": "string"}
     assert [found[way]["mood"] for way in ("shell", "http", "client")] == ["calm"] * 3

@@ -1,5 +1,6 @@
 """Problems for studies, and users who answer the same way whoever asks."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,9 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.product.studies import Decision
 from causal_bandits.product.studies.applying import apply
-from causal_bandits.product.studies.deciding import check_open, choose, reserved_for
+from causal_bandits.product.studies.deciding import check_open, choose
 from causal_bandits.product.studies.decisions import Event, Kind
-from causal_bandits.product.studies.outcomes import Outcome, new_outcomes
+from causal_bandits.product.studies.outcomes import Outcome, reports, told
 from causal_bandits.product.studies.settings import make_settings
 from causal_bandits.product.studies.state import StudyState
 from tests.policies.cases import full_state
@@ -58,7 +59,7 @@ def fingerprint(study: cb.Study) -> dict[str, Any]:
         known = {**full_state(state.policy), "rng": None, "seq": state.seq, "parts": repr(sorted(state.parts.items()))}
         for name in ("arm", "row", "seq"):
             known[f"decisions {name}"] = state.decisions.column(name).tobytes()
-        known["late"] = repr(state.late.packed())
+        known["late"] = repr((state.closed, state.pending))
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
     return inner(study)._session.read_counted(known_of)
@@ -88,13 +89,13 @@ class Unstored:
         check_open(self.state, among)
         arms = choose(self.state, count, among)
         body: dict[str, Any] = {"first": len(self.state.decisions) + 1, "arms": arms}
-        about = {"among": among, "reserved": reserved_for(self.state, among)}
-        self.add("asked", {**body, **{name: given for name, given in about.items() if given is not None}})
+        self.add("asked", body if among is None else {**body, "among": among})
         return arms
 
     def tell(self, number: int, seen: dict[str, Any]) -> None:
         """The outcome of a decision."""
         state, outcome = self.state, Outcome(number, lambda _: seen)
         made = len(state.decisions)
-        for kind, _, body in new_outcomes(state.outcome_rules, [outcome], made, state.on_record, final=False):
+        reporter = partial(told, final=False)
+        for kind, _, body in reports(state.outcome_rules, reporter, [outcome], made, state.on_record):
             self.add(kind, body)

@@ -260,9 +260,7 @@ class Model(RuleBasedStateMachine):
         if not self.is_level:
             return
         waits = [place for place in range(len(self.arms)) if self.waits(place)]
-        numbers, rows = self.study._session.read(
-            lambda state: (set(state.late.numbers), len(state.policy.history.pending))
-        )
+        numbers, rows = self.study._session.read(lambda state: (set(state.pending), len(state.policy.history.pending)))
         assert numbers == {place + 1 for place in waits}
         assert rows == len(waits)
 

@@ -299,7 +299,7 @@ def test_an_alarm_is_said_once_and_again_when_there_is_more_or_after_a_day(sqlit
         number = study._session.row.id
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(alarm_queue, "claim_check", lambda *_: True)
-            raised = [Check("missing-mediators", True, "again", 1.0, "", ("cart",))]
+            raised = [Check("missing-mediators", True, "again", about=("cart",))]
             found, _ = alarm_queue.record(study._session.store, number, clock.now, raised, ["server"])
             assert len(found) == new
             alarm_queue.record(study._session.store, number, clock.now, [], ["server"])

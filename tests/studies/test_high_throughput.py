@@ -392,7 +392,6 @@ def test_shares_guardrails_costs_and_segments_hold(create: Create) -> None:
         study.tell(1, {"refund": False})
     study.publish()
     assert study.to_frame()["refund"][0] == 1
-    assert "sample-ratio" in {check.code for check in study.health()}
     assert all_derived(study) == 200
     problem = cb.Problem("y", {"a": 2}, {"i": 2}, segments={"who": ["new", "old"]})
     parted = create("parted", problem)

@@ -57,7 +57,7 @@ def play(study: cb.Study, problem: cb.Problem) -> None:
 def known_of(state: StudyState) -> dict[str, Any]:
     columns = {name: state.decisions.column(name).tobytes() for name in ("arm", "row", "seq", "since", "done")}
     guards = {name: np.asarray(array).tobytes() for name, array in state.guards.arrays().items()}
-    about = {"seq": state.seq, "parts": state.parts, "incomplete": state.incomplete, "reserved": state.reserved}
+    about = {"seq": state.seq, "parts": state.parts, "incomplete": state.incomplete}
     return {**full_state(state.policy), "rng": None, **columns, **guards, **about, "open": list(state.decisions.open)}
 
 

@@ -35,7 +35,6 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         "lost-outcomes",
         "outcomes-stopped",
         "missing-mediators",
-        "sample-ratio",
         "broken-guardrails",
         "idle-guardrails",
         "reward-drift",

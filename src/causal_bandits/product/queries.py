@@ -68,8 +68,7 @@ class Query:
     @property
     def bare(self) -> str:
         """The statement without comments and the semicolon at its end."""
-        kept = _HIDDEN.sub(lambda found: " " if _is_comment(found.group()) else found.group(), self.sql)
-        return kept.strip().removesuffix(";").strip()
+        return _bare(self.sql)
 
     def __str__(self) -> str:
         return shlex.join(self.words)
@@ -103,17 +102,21 @@ class Query:
         return OptionError(f"the query failed ({' '.join(said.split())[:300]})")
 
 
-def _is_comment(text: str) -> bool:
-    return text.startswith(("--", "/*"))
+def _bare(sql: str, texts: str | None = None) -> str:
+    """A statement without comments and the semicolon at its end; with `texts` in place of texts and quoted names."""
+
+    def kept(found: re.Match[str]) -> str:
+        text = found.group()
+        return " " if text.startswith(("--", "/*")) else text if texts is None else texts
+
+    return _HIDDEN.sub(kept, sql).strip().removesuffix(";").strip()
 
 
 def check_select(sql: object) -> None:
     """Reject everything but one statement that reads."""
     if not isinstance(sql, str) or not sql.strip():
         raise OptionError(f"query={brief(sql)}; expected a SELECT")
-    bare = (
-        _HIDDEN.sub(lambda found: " " if _is_comment(found.group()) else " '' ", sql).strip().removesuffix(";").strip()
-    )
+    bare = _bare(sql, " '' ")
     if ";" in bare:
         raise OptionError("the query has several statements; expected one SELECT")
     if not bare.lower().startswith(READS):

@@ -186,8 +186,8 @@ class StudyOperations(HasSettings):
     _propensity: Callable[[int], float]
 
     def __init__(self, client: Any, settings: StudySettings, *, is_new: bool = False) -> None:
+        super().__init__(settings)
         self._client = client
-        self._about = settings
         self._problem = Problem.from_dict(settings.problem)
         self._path = f"/studies/{in_path(settings.name)}"
         self.is_new = is_new

@@ -30,22 +30,17 @@ def recommend(
         wanted = None if segment is None else state.problem.segment(segment) or {}
         found = [each for each in _frozen(state, Recommendation) if wanted is None or each.segment == wanted]
     else:
-        found = [each.best for each in _rankings(state, segment, margin)]
+        found = [each.best for each in rankings(state, segment, margin)]
     return Recommendations(found) if state.problem.segments and segment is None else found[0]
 
 
-def ranking(state: StudyState, segment: Segment | None) -> Ranking:
-    """`recommend` with the probability of every arm to be the best."""
-    return _rankings(state, segment, None)[0]
-
-
-def _rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
-    """One for the segment, or one for each."""
+def rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
+    """For the segment, or for each: `recommend` with the probability of every arm to be the best."""
     policy, cost = state.policy, state.cost
     if waits := open_windows(state):
         raise ObservationError(f"no row counts yet, so nothing is recommended; {waits}")
     mask = open_arms(state, None)
-    if mask is not None and not (mask & policy.allowed).any():
+    if not mask.any():
         raise OptionError(NOTHING_LEFT)
     found = policy.ranking(segment, margin, mask, cost)
     return [played_first(each, policy.posterior(), state.problem, margin, cost) for each in found]
@@ -53,7 +48,7 @@ def _rankings(state: StudyState, segment: Segment | None, margin: float | None) 
 
 def open_windows(state: StudyState) -> str:
     """Why nothing counts yet although rewards were reported: their windows are open; otherwise empty."""
-    window, target = state.late.window, state.problem.target
+    window, target = state.window, state.problem.target
     if state.policy.rows or window is None:
         return ""
     known = sum(target in part for part in state.open_parts.values())
@@ -74,7 +69,7 @@ def advice(
     if state.finished is not None:
         return next(each for each in _frozen(state, Advice) if each.segment == (wanted or {}))
     try:
-        best = _rankings(state, wanted, margin)[0].best
+        best = rankings(state, wanted, margin)[0].best
     except ObservationError:  # no arm has enough rows
         best = None
     return advise(state, best, wanted, margin=margin, **options)

@@ -8,7 +8,7 @@ and times, in their order. One of the kind `aside` stands for a row that could n
 decision, the arms that it chose if it is an ask, and the reason. The decisions of such an ask are abandoned.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,88 +19,6 @@ from .arm_patterns import asked_among, with_arms
 from .decisions import ABANDONED, AFTER_FINISH, EXPIRED, KEPT_OUT, LATEST, Correction, Event, Exclusion, Finished
 from .outcomes import has_outcome
 from .state import StudyState
-
-
-def exclude(state: StudyState, numbers: Sequence[int], which: int) -> None:
-    """Let decisions count no longer."""
-    row, history, kept = state.decisions.column("row"), state.history, state.excluded_rows
-    state.decisions.column("excluded")[np.array(numbers) - 1] = which
-    counted = [number for number in numbers if row[number - 1] >= 0]
-    if counted:
-        positions, batches = kept.positions(len(history)), kept.all_batches(history)
-        rows = row[np.array(counted) - 1].astype(np.int64)
-        for number, at in zip(counted, rows.tolist(), strict=True):
-            part = state.incomplete.pop(number, None)
-            kept.rows[number] = (int(positions[at]), history.observation(at) if part is None else part)
-        history.remove(rows)
-        row[np.array(counted) - 1] = KEPT_OUT
-        _rearranged(state, positions, batches)
-    for number in numbers:
-        state.late.forget(state.policy, number)
-    state.guards.recount(state.problem, state.is_excluded)
-
-
-def include(state: StudyState, numbers: Sequence[int]) -> None:
-    """Let excluded decisions count again."""
-    row, history, kept = state.decisions.column("row"), state.history, state.excluded_rows
-    state.decisions.column("excluded")[np.array(numbers) - 1] = 0
-    back = sorted((number for number in numbers if number in kept.rows), key=lambda number: kept.rows[number][0])
-    if back:
-        positions, batches = kept.positions(len(history)), kept.all_batches(history)
-        taken = [kept.rows.pop(number) for number in back]
-        rows = [state.encoded(number, part) for number, (_, part) in zip(back, taken, strict=True)]
-        own = np.array([index for index, _ in taken])
-        history.insert(np.searchsorted(positions, own), Rows._make(map(np.concatenate, zip(*rows, strict=True))))
-        _rearranged(state, positions, batches)
-        row[np.array(back) - 1] = np.searchsorted(kept.positions(len(history)), own)
-        for number, (_, part) in zip(back, taken, strict=True):
-            state.keep_incomplete(number, part)
-    for number in numbers:
-        if number in state.parts:
-            state.expect(number)
-    state.guards.recount(state.problem, state.is_excluded)
-
-
-def _rearranged(state: StudyState, before: Ints, batches: Iterable[tuple[int, int]]) -> None:
-    """The history has other rows: find those of decisions again; `before` has the positions of its rows until now."""
-    kept, row = state.excluded_rows, state.decisions.column("row")
-    positions = kept.positions(len(state.history))
-    counted = row >= 0
-    row[counted] = np.searchsorted(positions, before[row[counted]])
-    kept.batches = [*batches]
-    left = [
-        (int(np.searchsorted(positions, first)), int(np.searchsorted(positions, end))) for first, end in kept.batches
-    ]
-    state.history.batches = [(first, end) for first, end in left if end - first > 1]
-    kept.batches_known = len(state.history.batches)
-    state.recount()
-
-
-def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: str, time: float) -> None:
-    """Let other values of a decision have been recorded; all of them must be on record."""
-    metrics = {name: value for name, value in values.items() if name in state.metrics}
-    seen = {name: value for name, value in values.items() if name not in metrics}
-    known, measured = state.known(number), state.decisions.measured(number)
-    before = {name: {**known, **measured}[name] for name in values}
-    state.corrections.setdefault(number, []).append(Correction(time, reason, before, dict(values)))
-    state.decisions.measure(number, metrics)
-    part = {**known, **seen}
-    if not seen:
-        pass
-    elif number in state.excluded_rows.rows:
-        state.excluded_rows.rows[number] = (state.excluded_rows.rows[number][0], part)
-    elif number in state.parts:
-        state.parts[number] = part
-        state.late.forget(state.policy, number)
-        if not state.is_excluded(number):
-            state.expect(number)
-    else:
-        at = int(state.decisions.column("row")[number - 1])
-        if number in state.incomplete:
-            state.incomplete[number] = part
-        state.history.replace(at, state.encoded(number, part))
-        state.recount()
-    state.guards.recount(state.problem, state.is_excluded, number, values)
 
 
 def replay(state: StudyState, events: Iterable[Event]) -> None:
@@ -145,7 +63,7 @@ def _is_whole(state: StudyState, body: Mapping[str, Any], whole: Mapping[int, An
     number = body["id"]
     return (
         body.keys() == {"id", "seen"}
-        and state.late.window is None
+        and state.window is None
         and state.policy.history.cuts_are_known
         and type(number) is int
         and number in state.decisions.open
@@ -166,8 +84,6 @@ def _asked(state: StudyState, event: Event) -> None:
         _check_arms(state, among)
         if not set(arms) <= set(among):
             raise ValueError(f"arms {arms!r} of the segment {body.get('segment')!r}")
-    if "reserved" in body:
-        state.reserved = [state.reserved[0] + len(arms), state.reserved[1] + arms.count(body["reserved"])]
     if state.settings.mode is None:
         state.policy.refit_later()  # what was due then
     state.decisions.add(arms, event.seq, event.time)
@@ -187,22 +103,24 @@ def _check_open(state: StudyState, number: int) -> None:
 
 
 def _told(state: StudyState, event: Event) -> None:
-    number = event.body["id"]
-    if "metrics" in event.body:
-        _measured(state, number, event.body["metrics"])
-        if not event.body["seen"] and "final" not in event.body:
+    number, seen = event.body["id"], event.body["seen"]
+    metrics = {name: value for name, value in seen.items() if name in state.metrics}
+    if metrics:  # of a decision that may have its outcome already
+        state.decisions.measure(state.decisions.check(number), metrics)
+        _guard(state, number, metrics)
+        seen = {name: value for name, value in seen.items() if name not in metrics}
+        if not seen and "final" not in event.body:
             return
-    seen = event.body["seen"]
-    if number in state.incomplete or number in state.excluded_rows.rows:
+    if number in state.incomplete or number in state.excluded_rows:
         _guard(state, number, seen)
         _fill(state, number, seen)
         return
     _check_open(state, number)
     _guard(state, number, seen)
     part = {**state.parts.pop(number, {}), **seen}
-    if number <= state.late.closed:
+    if number <= state.closed:
         part.setdefault(state.problem.target, 0)
-    if _can_count(state, part) and state.late.is_due(number, final=event.body.get("final", False)):
+    if _can_count(state, part) and (state.window is None or event.body.get("final") or number <= state.closed):
         _count(state, number, part, event.time)
         return
     state.parts[number] = part
@@ -220,23 +138,15 @@ def _can_count(state: StudyState, part: Mapping[str, Any]) -> bool:
     return has_outcome(state.problem, state.policy.needed, part)
 
 
-def _measured(state: StudyState, number: int, values: dict[str, float]) -> None:
-    """Further metrics of a decision, which may have its outcome already."""
-    if not 1 <= number <= len(state.decisions) or not set(values) <= set(state.metrics):
-        raise ValueError(f"metrics {values!r} of decision {number!r}")
-    state.decisions.measure(number, values)
-    _guard(state, number, values)
-
-
 def _count(state: StudyState, number: int, part: dict[str, Any], time: float) -> None:
     """Count the row of a decision; observed variables that are not known yet count when they come."""
-    row, kept = state.policy.rows, state.excluded_rows.rows
+    row, kept = state.policy.rows, state.excluded_rows
     if state.is_excluded(number):
         kept[number] = (row + len(kept), part)
         state.decisions.close(number, KEPT_OUT, time)
         return
-    if number in state.late.numbers:
-        state.policy.complete([state.late.numbers.pop(number)], [part[state.problem.target]])
+    if number in state.pending:
+        state.policy.complete([state.pending.pop(number)], [part[state.problem.target]])
     else:
         state.policy.learn(state.encoded(number, part))
     state.decisions.close(number, row, time)
@@ -245,9 +155,9 @@ def _count(state: StudyState, number: int, part: dict[str, Any], time: float) ->
 
 def _fill(state: StudyState, number: int, seen: dict[str, Any]) -> None:
     """Count observed variables of a decision whose row counts already."""
-    if number in state.excluded_rows.rows:
-        position, part = state.excluded_rows.rows[number]
-        state.excluded_rows.rows[number] = (position, {**part, **seen})
+    if number in state.excluded_rows:
+        position, part = state.excluded_rows[number]
+        state.excluded_rows[number] = (position, {**part, **seen})
         return
     part = {**state.incomplete.pop(number), **seen}
     if any(value is not None for value in seen.values()):
@@ -257,10 +167,8 @@ def _fill(state: StudyState, number: int, seen: dict[str, Any]) -> None:
 
 def _closed(state: StudyState, event: Event) -> None:
     """Reward windows have closed: what came counts, and what did not come is 0."""
-    before, until = state.late.closed, event.body["until"]
-    if type(until) is not int or not before < until <= len(state.decisions):
-        raise ValueError(f"windows closed up to decision {until!r}")
-    state.late.closed = until
+    before, until = state.closed, event.body["until"]
+    state.closed = until
     for number in range(before + 1, until + 1):
         part = {state.problem.target: 0, **state.parts.get(number, {})}
         if number in state.parts and _can_count(state, part):
@@ -272,15 +180,13 @@ def _abandoned(state: StudyState, event: Event) -> None:
     for number in event.body["ids"]:
         _check_open(state, number)
         state.parts.pop(number, None)
-        state.late.forget(state.policy, number)
+        state.forget(number)
         state.decisions.close(number, ABANDONED if event.kind == "abandoned" else EXPIRED, event.time)
 
 
 def _arms(state: StudyState, event: Event) -> None:
     if "added" in event.body:  # another problem: all rows are counted again, discovery runs at the next ask
         state.relearn(with_arms(state.problem, event.body["added"]))
-    for how in ("retired", "forbidden", "allowed"):
-        _check_arms(state, event.body.get(how, []))
     state.retired |= set(event.body.get("retired", ()))
     state.forbidden |= set(event.body.get("forbidden", ()))
     state.forbidden -= set(event.body.get("allowed", ()))
@@ -290,7 +196,6 @@ def _arms(state: StudyState, event: Event) -> None:
 
 def _imported(state: StudyState, event: Event) -> None:
     body = event.body
-    _check_arms(state, body["arms"])
     levers = {
         name: [state.problem.arms[arm][name] for arm in body["arms"]] for name in state.problem.intervention_names
     }
@@ -311,31 +216,91 @@ def _annotated(state: StudyState, event: Event) -> None:
 
 
 def _corrected(state: StudyState, event: Event) -> None:
-    body = event.body
-    if not 1 <= body["id"] <= len(state.decisions) or not body["values"]:
-        raise ValueError(f"decision {body['id']!r} is corrected")
-    correct(state, body["id"], body["values"], body["reason"], event.time)
+    """Let other values of a decision have been recorded; all of them must be on record."""
+    number, values = event.body["id"], event.body["values"]
+    metrics = {name: value for name, value in values.items() if name in state.metrics}
+    seen = {name: value for name, value in values.items() if name not in metrics}
+    known, measured = state.known(number), state.decisions.measured(number)
+    before = {name: {**known, **measured}[name] for name in values}
+    state.corrections.setdefault(number, []).append(Correction(event.time, event.body["reason"], before, dict(values)))
+    state.decisions.measure(number, metrics)
+    part = {**known, **seen}
+    if not seen:
+        pass
+    elif number in state.excluded_rows:
+        state.excluded_rows[number] = (state.excluded_rows[number][0], part)
+    elif number in state.parts:
+        state.parts[number] = part
+        state.forget(number)
+        if not state.is_excluded(number):
+            state.expect(number)
+    else:
+        if number in state.incomplete:
+            state.incomplete[number] = part
+        state.history.replace(int(state.decisions.column("row")[number - 1]), state.encoded(number, part))
+        state.recount()
+    state.guards.recount(state.problem, state.is_excluded, number, values)
 
 
 def _excluded(state: StudyState, event: Event) -> None:
-    ids = event.body["ids"]
-    if not ids or any(state.is_excluded(number) for number in ids):
-        raise ValueError(f"decisions {ids!r} are excluded")
+    """Let decisions count no longer."""
+    numbers, row, history = np.array(event.body["ids"]), state.decisions.column("row"), state.history
     state.exclusions.append(Exclusion(event.time, event.body["reason"], event.body["filter"]))
-    exclude(state, ids, len(state.exclusions))
+    state.decisions.column("excluded")[numbers - 1] = len(state.exclusions)
+    counted = numbers[row[numbers - 1] >= 0]
+    if len(counted):
+        positions, rows = _positions(state), row[counted - 1].astype(np.int64)
+        for number, at in zip(counted.tolist(), rows.tolist(), strict=True):
+            part = state.incomplete.pop(number, None)
+            state.excluded_rows[number] = (int(positions[at]), history.observation(at) if part is None else part)
+        history.remove(rows)
+        row[counted - 1] = KEPT_OUT
+        _rearranged(state, positions)
+    for number in numbers.tolist():
+        state.forget(number)
+    state.guards.recount(state.problem, state.is_excluded)
 
 
 def _included(state: StudyState, event: Event) -> None:
-    ids = event.body["ids"]
-    if not ids or not all(state.is_excluded(number) for number in ids):
-        raise ValueError(f"decisions {ids!r} are included")
-    include(state, ids)
+    """Let excluded decisions count again."""
+    numbers, row, kept = event.body["ids"], state.decisions.column("row"), state.excluded_rows
+    state.decisions.column("excluded")[np.array(numbers) - 1] = 0
+    back = sorted((number for number in numbers if number in kept), key=lambda number: kept[number][0])
+    if back:
+        positions, taken = _positions(state), [kept.pop(number) for number in back]
+        rows = [state.encoded(number, part) for number, (_, part) in zip(back, taken, strict=True)]
+        own = np.array([index for index, _ in taken])
+        state.history.insert(np.searchsorted(positions, own), Rows._make(map(np.concatenate, zip(*rows, strict=True))))
+        row[np.array(back) - 1] = _rearranged(state, positions, own)
+        for number, (_, part) in zip(back, taken, strict=True):
+            state.keep_incomplete(number, part)
+    for number in numbers:
+        if number in state.parts:
+            state.expect(number)
+    state.guards.recount(state.problem, state.is_excluded)
+
+
+def _positions(state: StudyState) -> Ints:
+    """Where each row that counts is among all rows."""
+    here = np.ones(len(state.history) + len(state.excluded_rows), dtype=np.bool_)
+    here[[index for index, _ in state.excluded_rows.values()]] = False
+    return np.flatnonzero(here)
+
+
+def _rearranged(state: StudyState, before: Ints, back: Ints | None = None) -> Ints | None:
+    """The history has other rows: find those of decisions again; `before` has the positions of its rows until now.
+
+    Gives the rows of those that came back. Rows of a batch are imported, and stay.
+    """
+    row, after = state.decisions.column("row"), _positions(state)
+    now = np.searchsorted(after, before)
+    row[row >= 0] = now[row[row >= 0]]
+    state.history.batches = [(int(now[first]), int(now[end - 1]) + 1) for first, end in state.history.batches]
+    state.recount()
+    return None if back is None else np.searchsorted(after, back)
 
 
 def _finished(state: StudyState, event: Event) -> None:
-    _check_arms(state, event.body["winners"])
-    if state.finished is not None or state.decisions.open:
-        raise ValueError("a study is finished once, when no decision is open")
     state.finished = Finished(event.time, len(state.decisions), **event.body)
     state.exclusions.append(Exclusion(event.time, AFTER_FINISH, {}))
 
@@ -350,8 +315,6 @@ def _counted(state: StudyState, event: Event) -> None:
     frozen = 0 if state.finished is None else state.finished.decisions
     whole: dict[int, tuple[float, dict[str, Any]]] = {}
     for kind, time, body in rows:
-        if kind not in APPENDED:
-            raise ValueError(f"a row of the kind {kind!r}")
         if (
             body.get("id", body.get("ids", [frozen + 1])[0]) > frozen
         ):  # a worker may not know that the study is finished
@@ -378,8 +341,7 @@ def _learn(state: StudyState, whole: dict[int, tuple[float, dict[str, Any]]]) ->
         return
     row, history = state.policy.rows, state.policy.history
     arms = state.decisions.column("arm")[np.array(list(whole)) - 1].tolist()
-    batches = () if state.settings.mode is None else None
-    state.policy.learn(history.encode_known(arms, [seen for _, seen in whole.values()]), batches)
+    state.policy.learn(history.encode_known(arms, [seen for _, seen in whole.values()]), ())
     for index, (number, (time, seen)) in enumerate(whole.items()):
         _guard(state, number, seen)
         state.decisions.close(number, row + index, time)
@@ -392,8 +354,6 @@ def close_windows(state: StudyState, until: int, now: float) -> None:
     state.seq -= 1
 
 
-APPENDED = ("asked", "told", "corrected", "abandoned", "expired", "aside")
-"""Kinds of rows of the append log."""
 _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "created": lambda _state, _event: None,
     "asked": _asked,

@@ -36,15 +36,11 @@ def matching(problem: Problem, pattern: object) -> list[int]:
         if all(level is ... or arm[name] == level for name, level in wanted.items())
     ]
     if not found:
+        shown = ",".join(f"{name}={ANY if level is ... else level}" for name, level in pattern.items())
         raise UnknownArmError(
-            f"no arm matches {shown(pattern)}; levers that are not named are at their control levels, see problem.arms"
+            f"no arm matches {brief(shown)}; levers that are not named are at their control levels, see problem.arms"
         )
     return found
-
-
-def shown(pattern: Mapping[Any, Any]) -> str:
-    """A pattern as it is written on the command line."""
-    return brief(",".join(f"{name}={ANY if level is ... else level}" for name, level in pattern.items()))
 
 
 def having(problem: Problem, lever: str, level: object) -> list[int]:

@@ -16,17 +16,18 @@ from ...core.validation import duration_words
 from ...errors import ConflictError, UnknownDecisionError
 from .applying import apply
 from .arm_patterns import asked_among
-from .deciding import check_open, choose, reserved_for, subset
+from .deciding import check_open, choose, subset
 from .decisions import Decision, Event
 from .outcomes import (
     Keyed,
     Outcome,
     OutcomeRules,
-    Reporting,
-    closings,
-    corrections,
+    Reporter,
+    closed,
+    corrected,
     named_outcomes,
-    new_outcomes,
+    reports,
+    told,
 )
 from .session import Draft, Session
 from .settings import checked_key
@@ -114,8 +115,8 @@ class DecisionLog(ABC):
         """Decide. Repeating a key returns the same decisions; using it for another call is a `ConflictError`."""
 
     @abstractmethod
-    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
-        """Store the events that `reporting` makes of outcomes, all or none; the decisions that they are about.
+    def report(self, outcomes: Outcomes, reporter: Reporter, *, may_be_first: bool = False) -> Sequence[int]:
+        """Store the events that `reporter` makes of outcomes, all or none; the decisions that they are about.
 
         With `may_be_first` decisions have most probably nothing on record yet.
         """
@@ -130,17 +131,17 @@ class DecisionLog(ABC):
 
     def tell(self, outcomes: Outcomes, *, final: bool) -> int:
         """Record outcomes, all or none (see `outcomes`); returns how many added something."""
-        return len(self.report(outcomes, partial(new_outcomes, final=final), may_be_first=True))
+        return len(self.report(outcomes, partial(told, final=final), may_be_first=True))
 
     def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
         """Replace recorded values of a decision; whether that changed something."""
         outcome = Outcome(decision, lambda _: values, reward)
-        return bool(self.report(lambda _: (outcome,), partial(corrections, reason=reason)))
+        return bool(self.report(lambda _: (outcome,), partial(corrected, reason=reason)))
 
     def abandon(self, decision: int | Decision) -> None:
         """Close a decision without an outcome; repeating the call changes nothing."""
         outcome = Outcome(decision, lambda _: None)
-        self.report(lambda _: (outcome,), partial(closings, how="abandoned"))
+        self.report(lambda _: (outcome,), partial(closed, how="abandoned"))
 
     # Where nothing waits to be counted
 
@@ -187,8 +188,7 @@ class TransactionalLog(DecisionLog):
                 check_open(state, among)  # rows that count now may show that an arm breaks a guardrail
                 draft.touched = True  # discovery may be due
                 body = {"first": len(state.decisions) + 1, "arms": choose(state, count, among)}
-                reserved = None if state.control_share is None else reserved_for(state, among)
-                about = {**wanted, "reserved": reserved, "key": key, "earlier": earlier or None}
+                about = {**wanted, "key": key, "earlier": earlier or None}
                 given = {name: value for name, value in about.items() if value is not None}
                 event = draft.add("asked", {**body, **given})
                 if key is not None:
@@ -199,7 +199,7 @@ class TransactionalLog(DecisionLog):
 
         return self.session.write(work)
 
-    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+    def report(self, outcomes: Outcomes, reporter: Reporter, *, may_be_first: bool = False) -> Sequence[int]:
         """Add the events."""
 
         def work(draft: Draft) -> Sequence[int]:
@@ -208,7 +208,7 @@ class TransactionalLog(DecisionLog):
             named = named_outcomes(outcomes(rules), partial(self._find, draft.transaction))
             draft.close_windows()
             decisions = []
-            for kind, number, body in reporting(rules, named, len(state.decisions), state.on_record):
+            for kind, number, body in reports(rules, reporter, named, len(state.decisions), state.on_record):
                 draft.add(kind, body)
                 decisions.append(number)
             return decisions

@@ -9,8 +9,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.compiled import Ints
-from ...core.data import History
 from ...core.markup import printable
 from ...core.problem import Arm, Level
 from ...errors import StorageError, UnknownDecisionError, brief
@@ -243,40 +241,6 @@ class Correction(NamedTuple):
     reason: str
     before: dict[str, Any]
     after: dict[str, Any]
-
-
-class ExcludedRows:
-    """Rows of excluded decisions: where each is among all rows, and its values."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, tuple[int, dict[str, Any]]] = {}
-        self.batches: list[tuple[int, int]] = []
-        """The batches of the history when rows were last taken out or put in, by positions among all rows."""
-        self.batches_known = 0
-        """How many batches the history had then."""
-
-    def positions(self, counted: int) -> Ints:
-        """Where each row that counts is among all rows."""
-        here = np.ones(counted + len(self.rows), dtype=np.bool_)
-        here[[index for index, _ in self.rows.values()]] = False
-        return np.flatnonzero(here)
-
-    def all_batches(self, history: History) -> list[tuple[int, int]]:
-        """All batches, by positions among all rows."""
-        positions = self.positions(len(history))
-        new = history.batches[self.batches_known :]
-        return [*self.batches, *((int(positions[first]), int(positions[end - 1]) + 1) for first, end in new)]
-
-    def packed(self) -> dict[str, Any]:
-        """Plain values for a snapshot."""
-        rows = [[number, index, part] for number, (index, part) in self.rows.items()]
-        return {"rows": rows, "batches": self.batches, "batches_known": self.batches_known}
-
-    def fill(self, packed: Mapping[str, Any]) -> None:
-        """Read back what `packed` gave."""
-        self.rows = {number: (index, part) for number, index, part in packed["rows"]}
-        self.batches = [(first, end) for first, end in packed["batches"]]
-        self.batches_known = int(packed["batches_known"])
 
 
 class Finished(NamedTuple):

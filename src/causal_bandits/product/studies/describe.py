@@ -17,7 +17,7 @@ from ...errors import ConflictError, ObservationError, OptionError
 from ...reporting.courses import evidence_over_time
 from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyArm, StudyDescription
 from ..analysis.explained import explained_by_mediators
-from .answers import advise, effects, estimates, final_advice, ranking, recommend
+from .answers import advise, effects, estimates, final_advice, rankings, recommend
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .health import health_of
@@ -145,7 +145,7 @@ def _pending(state: StudyState, arms: Sequence[StudyArm]) -> PendingRewards:
     return {
         "rows": len(waiting),
         "known": sum(state.problem.target in part for part in waiting),
-        "window": state.late.window,
+        "window": state.window,
         "used": state.policy.uses_pending,
         "worth": round(sum(row.pending_effective for row in arms), 1),
     }
@@ -165,7 +165,7 @@ def _add_answers(
 
 def _ranking(state: StudyState, segment: Segment | None) -> Ranking | None:
     try:
-        return ranking(state, segment)
+        return rankings(state, segment, None)[0]
     except (ObservationError, OptionError):  # too few rows, or every arm breaks a guardrail
         return None
 

@@ -44,12 +44,12 @@ def resolved_rows(state: StudyState) -> Ints:
     decisions = state.decisions
     row, since, done = (decisions.column(name) for name in ("row", "since", "done"))
     imported = np.arange(min(row[row >= 0].min(initial=state.policy.rows), state.policy.rows))
-    if state.late.window is None:
+    if state.window is None:
         newest = max(since.max(initial=0.0), np.nanmax(done, initial=0.0))
         given_up = since < newest - LONGEST_WAIT
         in_time = ~(done - since > LONGEST_WAIT)
     else:
-        given_up, in_time = np.arange(len(row)) < state.late.closed, np.ones(len(row), dtype=np.bool_)
+        given_up, in_time = np.arange(len(row)) < state.closed, np.ones(len(row), dtype=np.bool_)
     unresolved = np.flatnonzero((row == OPEN) & decisions.included & ~given_up)
     end = int(unresolved[0]) if len(unresolved) else len(row)
     tested = row[:end][(row[:end] >= 0) & in_time[:end]]

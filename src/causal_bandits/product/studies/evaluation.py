@@ -364,8 +364,7 @@ def _looked_back(session: Session, reported: Ints, arms: int, draws: int) -> tup
             np.add.at(counts, packed["arms"][known:], 1)
             known = then.policy.rows
         rng, among = np.random.default_rng((session.settings.seed, ask.first)), asked_among(then.problem, ask.about)
-        found, mask = frequencies(then, draws, rng, among, len(ask.arms)), open_arms(then, among)
-        possible = then.policy.allowed if mask is None else then.policy.allowed & mask
+        found, possible = frequencies(then, draws, rng, among, len(ask.arms)), open_arms(then, among)
         # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.
         more = 0.0 if then.policy.exact_shares else 0.5
         chances[here, : len(found)] = (found * draws + more * possible) / (draws + more * possible.sum())

@@ -16,12 +16,12 @@ from ...reporting.axes import RATE
 from .answers import estimates as estimates_of
 from .arm_patterns import asked_among
 from .deciding import compared as compared_by
-from .deciding import propensities
+from .deciding import draws_by_probability, propensities
 from .decision_log import AskMade, asks_in, sticky_words
 from .decisions import moment
 from .drift import drift_of, resolved_rows
 from .session import Session
-from .settings import shares_of
+from .settings import has_shares, shares_of
 from .state import StudyState
 
 
@@ -168,9 +168,10 @@ def explain(session: Session, number: int) -> Explanation:
     chances = propensities(then, number, asked.among, len(asked.ask.arms))
     estimates = estimates_of(then, 0.95)
     compared = compared_by(then, asked.before, len(asked.ask.arms), asked.among, asked.ask.random(then.settings.seed))
-    indices = None if isinstance(compared, int) else compared
     views = [
-        ArmView(estimate, None if indices is None or np.isnan(indices[index]) else float(indices[index]), float(chance))
+        ArmView(
+            estimate, None if compared is None or np.isnan(compared[index]) else float(compared[index]), float(chance)
+        )
         for index, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
     ]
     chosen = estimates[arm_number]
@@ -189,18 +190,18 @@ def explain(session: Session, number: int) -> Explanation:
     )
 
 
-def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str:
-    """What decided, in words; None if the policy does not store what it compares, a number for an own share."""
+def _reason(then: StudyState, compared: Floats | None, chosen: int) -> str:
+    """What decided, in words; None if the policy does not store what it compares."""
     policy = then.policy
     if then.finished is not None:
         return "the study was already finished, and this arm is its winner"
-    if isinstance(compared, int):
-        if compared in then.controls and then.control_share is not None:
-            return f"this decision was reserved for the control, whose share is {RATE.show(then.control_share)}"
-        least = RATE.show(float(shares_of(then.settings.rules, then.problem)[0][chosen]))
-        return f"this decision was part of the minimum share of this arm, {least}"
-    if policy.exact_shares and compared is not None:
-        return f"the policy drew it with probability {RATE.show(float(compared[chosen]))}"
+    if compared is not None and draws_by_probability(then):
+        drawn = f"the policy drew it with probability {RATE.show(float(compared[chosen]))}"
+        if not has_shares(then.settings.rules):
+            return drawn
+        low, high = (RATE.show(float(each[chosen])) for each in shares_of(then.settings.rules, then.problem))
+        share = low if low == high else f"{low} to {high}"
+        return f"{drawn}, within the share that the study gives this arm, {share}"
     what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
     if compared is None:
         return f"{what} was the highest; the policy does not store what it compares"

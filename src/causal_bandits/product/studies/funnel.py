@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.compiled import Floats, Ints
-from ...core.policies.estimates import Lift
 from ...core.problem import Level, Problem, Variable
 from .answers import effects
 from .state import StudyState
@@ -83,7 +82,12 @@ def funnel(state: StudyState) -> Funnel:
         if level != base[lever.name]
     ]
     to_reward = [
-        Step(row.lever, row.level, row.base, problem.target, None, _of_lift(row.effect, row.own_rows))
+        Step(
+            *(row.lever, row.level, row.base, problem.target, None),
+            None
+            if np.isnan(row.effect.absolute)  # no arms can be compared
+            else Difference(row.effect.absolute, row.effect.low, row.effect.high, row.own_rows),
+        )
         for row in (effects(state, LEVEL) if state.policy.rows and state.policy.can_compare else ())
     ]
     seen = [(mediator, *_seen(problem, index, rows)) for index, mediator in enumerate(problem.observed)]
@@ -113,11 +117,6 @@ def _seen(problem: Problem, index: int, rows: dict[str, Any]) -> tuple[Shares, l
     shares: Shares = [(level, moments(where, codes == code, count)) for code, level in enumerate(levels) if code]
     cells = moments(where * len(levels) + codes, rewards[known], count * len(levels))
     return shares, list(_within(problem, mediator.name, levels, cells))
-
-
-def _of_lift(effect: Lift, rows: int) -> Difference | None:
-    """An effect that was estimated; None if no arms can be compared."""
-    return None if np.isnan(effect.absolute) else Difference(effect.absolute, effect.low, effect.high, rows)
 
 
 def _levels(mediator: Variable, codes: Ints) -> list[Level]:

@@ -92,7 +92,7 @@ def read_guardrails(
         if not isinstance(bound, Sequence) or isinstance(bound, str) or len(bound) != 2 or bound[0] not in SIGNS:
             raise OptionError(f"the guardrail on {brief(key)} is {brief(bound)}; expected ('<=' or '>=', limit)")
         rail = Guardrail(name, level, str(bound[0]), *_limit(key, bound[1]))
-        low, high = Reader(problem, metrics, rail).ends
+        low, high = _Track(rail, problem, metrics).bounds
         if rail.relative:
             if not controls:
                 raise OptionError(
@@ -139,62 +139,6 @@ def _metric(problem: Problem, metrics: Mapping[str, Any], key: object) -> tuple[
         f"guardrail on an unknown metric {brief(key)}; expected one of {listing(names)}, "
         "or declare it with metrics={name: bool or float}"
     )
-
-
-class Reader:
-    """Where the values of a guardrail's metric are in a row, and between what ends they lie."""
-
-    def __init__(self, problem: Problem, metrics: Mapping[str, Any], rail: Guardrail) -> None:
-        self.metric = rail.metric if rail.metric in metrics else None
-        self.index = -1 if self.metric or rail.metric == problem.target else problem.observed_names.index(rail.metric)
-        self.column, self.values = -1, np.empty(0)
-        self.ends = (-math.inf, math.inf)
-        self.binary = False
-        """Whether all values are 0 or 1."""
-        if self.metric:
-            kind = metrics[self.metric]
-            self.binary = kind == "binary"
-            self.ends = (0.0, 1.0) if self.binary else self.ends if isinstance(kind, str) else (kind[0], kind[1])
-        elif self.index < 0:
-            low, high = problem.reward.ends
-            self.binary = problem.reward.kind == "binary"
-            self.ends = (-math.inf if low is None else low, math.inf if high is None else high)
-        else:
-            self._read_levels(problem, rail)
-
-    def _read_levels(self, problem: Problem, rail: Guardrail) -> None:
-        variable = problem.observed[self.index]
-        if variable.is_number:
-            self.column = [each.name for each in problem.observed if each.is_number].index(variable.name)
-        elif rail.level is not None:
-            self.values = np.array([float(level == rail.level) for level in variable.levels])
-            self.ends = (0.0, 1.0)
-        elif any(isinstance(level, str) for level in variable.levels):
-            raise OptionError(
-                f"{variable.name!r} has the levels {listing(variable.levels)}, which are not numbers; name a level, "
-                f"as in {f'{variable.name}={variable.levels[-1]}'!r}"
-            )
-        else:
-            self.values = np.array([float(level) for level in variable.levels])
-            self.ends = (float(self.values.min()), float(self.values.max()))
-        self.binary = set(self.values.tolist()) == {0.0, 1.0}
-
-    def of_rows(self, packed: Mapping[str, Any], start: int) -> Floats:
-        """The values in the rows from `start` on; NaN if a row has none."""
-        if self.index < 0:
-            return np.asarray(packed["rewards"][start:], dtype=np.float64)
-        if self.column >= 0:
-            return np.asarray(packed["raw"][start:, self.column], dtype=np.float64)
-        codes = packed["codes"][start:, self.index]
-        return np.where(codes >= 0, self.values[codes], np.nan)
-
-    def of_reported(self, problem: Problem, seen: Mapping[str, Any]) -> float:
-        """The value of an observed variable in what was reported of a decision; NaN if it was not."""
-        variable = problem.observed[self.index]
-        reported = seen.get(variable.name)
-        if reported is None:
-            return math.nan
-        return float(reported) if self.column >= 0 else float(self.values[variable.code(reported)])
 
 
 class ArmGuardrail(NamedTuple):
@@ -253,19 +197,68 @@ def is_look(rows: int) -> bool:
 class _Track:
     """The values of one guardrail in each arm, and the highest evidence so far that the arm breaks it."""
 
-    def __init__(self, rail: Guardrail, reader: Reader) -> None:
-        self.rail, self.reader = rail, reader
-        self.learns = not all(map(math.isfinite, reader.ends))
-        self.ends = None if self.learns else reader.ends
+    def __init__(self, rail: Guardrail, problem: Problem, metrics: Mapping[str, Any]) -> None:
+        self.rail = rail
+        self.is_reported = rail.metric != problem.target
+        """Whether values count when they are reported; rewards count with their row."""
+        self.variable = next((each for each in problem.observed if each.name == rail.metric), None)
+        self.index = -1 if self.variable is None else problem.observed.index(self.variable)
+        numbers = [each.name for each in problem.observed if each.is_number]
+        self.column = numbers.index(rail.metric) if rail.metric in numbers else -1
+        self.levels = np.empty(0)
+        """The values of the levels of an observed variable."""
+        low, high = self._bounds(problem, metrics)
+        self.bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+        """Between what ends values lie."""
+        self.learns = not all(map(math.isfinite, self.bounds))
+        self.ends = None if self.learns else self.bounds
         self.first: list[tuple[int, float]] = []
         """The arms and values from which ends are learned."""
         self.moved = 0.0
         """How far the limit is moved because values are clipped."""
         self.sums = np.zeros((6, 0))
         """(6, arms): number and total of values; number, total and squares of those that are evidence; log evidence."""
-        self.bets = np.zeros((2, 0, 0 if reader.binary else len(UP)))
+        self.bets = np.zeros((2, 0, 0 if self.binary else len(UP)))
         self.reported: list[tuple[int, int, float]] = []
         """Decision (0 for an imported row), arm and value of all reports in order; rewards are in the rows."""
+
+    def _bounds(self, problem: Problem, metrics: Mapping[str, Any]) -> Sequence[float | None]:
+        rail, variable = self.rail, self.variable
+        kind = metrics.get(rail.metric)
+        self.binary = kind == "binary"
+        """Whether all values are 0 or 1."""
+        if kind is not None:
+            return (0.0, 1.0) if self.binary else (None, None) if isinstance(kind, str) else kind
+        if variable is None:
+            self.binary = problem.reward.kind == "binary"
+            return problem.reward.ends
+        if variable.is_number:
+            return (None, None)
+        if rail.level is None and any(isinstance(level, str) for level in variable.levels):
+            raise OptionError(
+                f"{variable.name!r} has the levels {listing(variable.levels)}, which are not numbers; name a level, "
+                f"as in {f'{variable.name}={variable.levels[-1]}'!r}"
+            )
+        named = rail.level is not None
+        self.levels = np.array([float(level == rail.level if named else level) for level in variable.levels])
+        self.binary = set(self.levels.tolist()) == {0.0, 1.0}
+        return (0.0, 1.0) if named else (float(self.levels.min()), float(self.levels.max()))
+
+    def of_rows(self, packed: Mapping[str, Any], start: int) -> Floats:
+        """The values in the rows from `start` on; NaN if a row has none."""
+        if self.index < 0:
+            return np.asarray(packed["rewards"][start:], dtype=np.float64)
+        if self.column >= 0:
+            return np.asarray(packed["raw"][start:, self.column], dtype=np.float64)
+        codes = packed["codes"][start:, self.index]
+        return np.where(codes >= 0, self.levels[codes], np.nan)
+
+    def value_of(self, reported: Mapping[str, Any]) -> float:
+        """The value in what was reported of a decision; NaN where it is missing."""
+        given = reported[self.rail.metric]
+        if given is None:
+            return math.nan
+        return float(self.levels[self.variable.code(given)] if self.variable and len(self.levels) else given)
 
     def make_room(self, arms: int) -> None:
         """Reserve memory for this many arms."""
@@ -273,15 +266,6 @@ class _Track:
         if more > 0:
             self.sums = np.concatenate([self.sums, np.zeros((6, more))], axis=1)
             self.bets = np.concatenate([self.bets, np.zeros((2, more, self.bets.shape[2]))], axis=1)
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether values count when they are reported; rewards count with their row."""
-        return self.reader.metric is not None or self.reader.index >= 0
-
-    def value_of(self, problem: Problem, reported: Mapping[str, Any]) -> float:
-        """The value in what was reported of a decision; NaN where it is missing."""
-        return float(reported[self.rail.metric]) if self.reader.metric else self.reader.of_reported(problem, reported)
 
     def add(self, arm: int, value: float, control: int | None) -> None:
         """Count one value of an arm."""
@@ -295,7 +279,7 @@ class _Track:
         clipped = min(max(value, low), high)
         x = (clipped - low) / (high - low)
         self.sums[:5, arm] += (1.0, clipped, 1.0, x, x * x)
-        if not self.reader.binary:
+        if not self.binary:
             self.bets[0, arm] += np.log1p(UP * x)
             self.bets[1, arm] += np.log1p(DOWN * x)
         if is_look(int(self.sums[2, arm])) and self._is_beyond(arm, control):
@@ -305,7 +289,7 @@ class _Track:
         """Learn the ends once there are values enough; those are clipped, too, in the means that are shown."""
         if len(self.first) < CAP_ROWS:
             return
-        low = self.reader.ends[0]
+        low = self.bounds[0]
         values = np.array([value for _, value in self.first])
         self.ends = learned_ends(values, low if math.isfinite(low) else None)
         if self.ends is not None:
@@ -370,7 +354,7 @@ class _Track:
 
     def _evidence(self, arm: int, control: int | None) -> float:
         """Nats of evidence that an arm breaks the guardrail."""
-        rail, binary = self.rail, self.reader.binary
+        rail, binary = self.rail, self.binary
         own, at_most = self.sums_of(arm), rail.sign == "<="
         if control is None or not rail.relative:
             evidence = evidence_above if at_most else evidence_below
@@ -385,8 +369,23 @@ class _Track:
         if self.ends is None or not self.sums[2, arm]:
             return math.nan, math.nan
         low, high = self.ends
-        ends = interval(self.sums_of(arm), 0.05, binary=self.reader.binary)
+        ends = interval(self.sums_of(arm), 0.05, binary=self.binary)
         return low + (high - low) * float(ends[0][0]), low + (high - low) * float(ends[1][0])
+
+    def arrays(self) -> dict[str, Any]:
+        """Plain arrays for a snapshot."""
+        first, told = (np.array(each, dtype=np.float64) for each in (self.first, self.reported))
+        return {"sums": self.sums, "bets": self.bets, "first": first.reshape(-1, 2), "told": told.reshape(-1, 3)}
+
+    def fill(self, arrays: Mapping[str, Any]) -> None:
+        """Read back what `arrays` gave."""
+        if arrays["sums"].shape != self.sums.shape or arrays["bets"].shape != self.bets.shape:
+            raise ValueError("its sums are not those of its guardrails")
+        self.first = [(int(arm), value) for arm, value in arrays["first"].tolist()]
+        self.reported = [(int(number), int(arm), value) for number, arm, value in arrays["told"].tolist()]
+        if self.first:
+            self.learn_ends()
+        self.sums, self.bets = arrays["sums"].copy(), arrays["bets"].copy()
 
 
 class Guards:
@@ -425,12 +424,11 @@ class Guards:
         """Count what is new about the observed variables and the further metrics of a decision, if it counts."""
         self._prepare(problem)
         for track in self._tracks:
-            if track.rail.metric not in reported or not track.is_reported:
-                continue
-            value = track.value_of(problem, reported)
-            track.reported.append((number, arm, value))
-            if counts and not math.isnan(value):
-                track.add(arm, value, self._control[arm])
+            if track.is_reported and track.rail.metric in reported:
+                value = track.value_of(reported)
+                track.reported.append((number, arm, value))
+                if counts and not math.isnan(value):
+                    track.add(arm, value, self._control[arm])
 
     def recount(
         self,
@@ -442,11 +440,11 @@ class Guards:
         """Count again all reports of decisions that are not excluded, with other values of one of them."""
         self._prepare(problem)
         for index, old in enumerate(self._tracks):
-            track = self._tracks[index] = _Track(old.rail, old.reader)
+            track = self._tracks[index] = _Track(old.rail, problem, self.metrics)
             track.make_room(len(problem.arms))
             track.reported = old.reported
             if old.is_reported and old.rail.metric in values:
-                new = old.value_of(problem, values)
+                new = old.value_of(values)
                 track.reported = [
                     (number, arm, new if number == corrected else value) for number, arm, value in old.reported
                 ]
@@ -458,16 +456,13 @@ class Guards:
     def count_imported(self, policy: Policy[Any], start: int) -> None:
         """Count the observed variables of the rows from `start` on, which no decision asked for."""
         self._prepare(policy.problem)
-        self._add_rows(policy, start, [track for track in self._tracks if track.reader.index >= 0])
+        self._add_rows(policy, start, [track for track in self._tracks if track.variable])
 
     def _prepare(self, problem: Problem) -> None:
         if problem is self._problem or not self.rails:
             return
-        readers = [Reader(problem, self.metrics, rail) for rail in self.rails]
-        if not self._tracks:
-            self._tracks = [_Track(rail, reader) for rail, reader in zip(self.rails, readers, strict=True)]
-        for track, reader in zip(self._tracks, readers, strict=True):
-            track.reader = reader
+        self._tracks = self._tracks or [_Track(rail, problem, self.metrics) for rail in self.rails]
+        for track in self._tracks:
             track.make_room(len(problem.arms))
         segments = problem.arm_segments
         control = {int(segments[arm]): arm for arm in self._find_controls(problem)}
@@ -480,15 +475,14 @@ class Guards:
         """Count the rewards of the rows that came since the last time."""
         self._prepare(policy.problem)
         if policy.rows != self._rows:
-            rewards = [track for track in self._tracks if track.reader.metric is None and track.reader.index < 0]
-            self._add_rows(policy, self._rows, rewards)
+            self._add_rows(policy, self._rows, [track for track in self._tracks if not track.is_reported])
             self._rows = policy.rows
 
     def _add_rows(self, policy: Policy[Any], start: int, tracks: Sequence[_Track]) -> None:
         packed = policy.history.packed
         arms = packed["arms"][start:].tolist()
         for track in tracks:
-            for arm, value in zip(arms, track.reader.of_rows(packed, start).tolist(), strict=True):
+            for arm, value in zip(arms, track.of_rows(packed, start).tolist(), strict=True):
                 if track.is_reported:
                     track.reported.append((0, arm, value))
                 if not math.isnan(value):
@@ -496,41 +490,19 @@ class Guards:
 
     def arrays(self) -> dict[str, Any]:
         """Plain arrays for a snapshot."""
-        if not self._tracks:
-            return {}
-        first = [(index, *each) for index, track in enumerate(self._tracks) for each in track.first]
-        bets = [track.bets for track in self._tracks if track.bets.shape[2]]
-        return {
-            "guard_sums": np.stack([track.sums for track in self._tracks]),
-            "guard_bets": np.stack(bets) if bets else np.empty(0),
-            "guard_first": np.array(first, dtype=np.float64).reshape(-1, 3),
-            "guard_told": np.array(
-                [(index, *each) for index, track in enumerate(self._tracks) for each in track.reported],
-                dtype=np.float64,
-            ).reshape(-1, 4),
-            "guard_rows": np.array([self._rows]),
-        }
+        parts = [
+            (f"guard{index}_{name}", part)
+            for index, each in enumerate(self._tracks)
+            for name, part in each.arrays().items()
+        ]
+        return {**dict(parts), "guard_rows": np.array([self._rows])}
 
     def fill(self, arrays: Mapping[str, Any], problem: Problem) -> None:
         """Read back what `arrays` gave."""
-        if not self.rails or "guard_sums" not in arrays:
-            return
-        self._prepare(problem)
-        sums, bets = arrays["guard_sums"].astype(np.float64), arrays["guard_bets"].astype(np.float64)
-        logs = [track for track in self._tracks if track.bets.shape[2]]
-        shapes = [(len(self._tracks), *self._tracks[0].sums.shape), (len(logs), *logs[0].bets.shape) if logs else (0,)]
-        if [sums.shape, bets.shape] != shapes:
-            raise ValueError("its sums are not those of its guardrails")
-        for index, arm, value in arrays["guard_first"].tolist():
-            self._tracks[int(index)].first.append((int(arm), value))
-        for index, number, arm, value in arrays["guard_told"].tolist():
-            self._tracks[int(index)].reported.append((int(number), int(arm), value))
-        for track, each in zip(logs, bets, strict=True):
-            track.bets = each.copy()
-        for track, each in zip(self._tracks, sums, strict=True):
-            if track.first:
-                track.learn_ends()
-            track.sums = each.copy()
+        if "guard0_sums" in arrays:
+            self._prepare(problem)
+            for index, track in enumerate(self._tracks):
+                track.fill({name: arrays[f"guard{index}_{name}"] for name in track.arrays()})
         self._rows = int(arrays["guard_rows"][0])
 
     def evidence(self, policy: Policy[Any]) -> Floats:

@@ -8,34 +8,17 @@ that neither traffic that shifts between arms nor outcomes that are still to com
 Cochran, Mantel and Haenszel, all arms at once). Decisions after the last one that has an outcome are left out: a batch
 that is still open was chosen from another state than the one before it. The test is done at the numbers of decisions in
 `looks`, with what was known then, and the rate of false alarms is spread over these looks; so `health()` may be called
-at any time and as often as you like. Excluded decisions are in no check but *sample-ratio*, which is about how
-decisions were made.
+at any time and as often as you like. Excluded decisions are in no check.
 
 *outcomes-stopped.* Decisions that are much older than any outcome took should have one as often as decisions did
 before.
 
-*missing-mediators.* Rows that have their reward should get their observed variables too. Rows that still wait for one
-are counted, nothing is tested.
-
-*sample-ratio.* Decisions in which the control had its share are counted, and so are those it got. How much more likely
-that is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022):
-it reaches 1 / rate with a probability of at most the rate, however often you look.
-
 *missing-zeros.* Where no reward window is set, rewards of 0 must be reported, too. If all are positive while decisions
 have none, they seem not to be, and every mean is that of those who bought.
-
-*idle-guardrails, broken-guardrails.* Values of every guarded metric should be reported, and show a range; otherwise it
-can exclude no arm. An arm that breaks a guardrail is no longer chosen, which people should know.
 
 *reward-drift, mediator-shift.* The rewards and the observed variables of each arm should not depend on when their
 decisions were made (`studies.drift`, a test that may be looked at after every row). If they do while traffic moves
 between arms, means over the whole study compare arms at different times.
-
-*set-drift.* Given a set in use, the reward should not change over time.
-
-*traffic-shift.* An hour with far more decisions than any before looks like bots, a long silence like a broken release.
-
-*windows-closed, stop-advised.* News, not faults: no reward can come any more; the evidence suffices to stop.
 """
 
 from __future__ import annotations
@@ -58,7 +41,7 @@ from ...libraries import pl, special
 from .answers import advice
 from .decisions import Decisions
 from .drift import drift_by_variable, watched_sets
-from .state import StudyState, excluded_now
+from .state import StudyState
 
 FALSE_ALARMS = 0.01
 """The rate of false alarms of each check, over the whole study."""
@@ -86,7 +69,6 @@ CODES = {
     "lost-outcomes": "Outcomes are lost in some arms",
     "outcomes-stopped": "Outcomes have stopped",
     "missing-mediators": "Rows wait for a mediator",
-    "sample-ratio": "The control does not get its share",
     "missing-zeros": "Rewards of 0 are not reported",
     "broken-guardrails": "An arm breaks a guardrail",
     "idle-guardrails": "A guardrail cannot exclude an arm",
@@ -95,14 +77,24 @@ CODES = {
     "mediator-shift": "A mediator has changed",
     "set-drift": "A separating set no longer holds",
     "traffic-shift": "Traffic has changed",
-    "recorded-changes": "Decisions were excluded or corrected",
     "windows-closed": "All reward windows have closed",
     "stop-advised": "There is enough evidence to stop",
 }
 """Every check by its code, with what it means when it is raised."""
 NOTICES = frozenset({"windows-closed", "stop-advised"})
 """News that is not a fault."""
-COUNTED = "none: {} are counted, not tested"
+ALWAYS = "over the whole study, however often you look"
+FALSE_ALARMS_OF = {
+    "lost-outcomes": f"at most {FALSE_ALARMS:.0%} {ALWAYS} (approximately: a chi-square test)",
+    "outcomes-stopped": f"about 1 in {1 / RARE:,.0f} at each decision, if outcomes arrive at random as often as before",
+    "broken-guardrails": f"at most 1 - guardrail_confidence {ALWAYS}",
+    **dict.fromkeys(
+        ("reward-drift", "mediator-shift"), f"at most {RATE:.0%} {ALWAYS}, for rewards and mediators together"
+    ),
+    "set-drift": f"at most {RATE:.0%} {ALWAYS}, for all sets together",
+    "stop-advised": f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often you look",
+}
+"""How often checks raise false alarms; those that are not here count and test nothing."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +106,19 @@ class Check:
         raised: Whether something is wrong; for a notice, whether there is news.
         says: What was found, in one sentence.
         p_value: The smallest p-value, corrected for all looks, or a bound on it; NaN if there was too little to test.
-        false_alarms: The bound on the false-alarm rate, and what it covers.
         about: The variables, arms or guardrails concerned, if any.
     """
 
     code: str
     raised: bool
     says: str
-    p_value: float
-    false_alarms: str
+    p_value: float = math.nan
     about: tuple[str, ...] = ()
+
+    @property
+    def false_alarms(self) -> str:
+        """The bound on the false-alarm rate, and what it covers."""
+        return FALSE_ALARMS_OF.get(self.code, "none: this is counted, not tested")
 
     @property
     def level(self) -> str:
@@ -183,7 +178,7 @@ class Health(tuple[Check, ...]):
 
     def to_frame(self) -> pl.DataFrame:
         """One row per check."""
-        return pl.DataFrame([vars(check) for check in self])
+        return pl.DataFrame([{**vars(check), "false_alarms": check.false_alarms} for check in self])
 
     def __str__(self) -> str:
         return "\n".join(printable(f"{each.word:7}{each.code}: {each.says}") for each in self)
@@ -215,8 +210,6 @@ def health_of(
     """
     now = now if state.finished is None else None  # no more decisions are expected
     checks = [outcomes_check(state), stopped_check(state, now), mediators_check(state)]
-    if state.control_share is not None:
-        checks.append(control_check(state))
     if state.held:
         checks.append(rewards_check(state))
     if state.guards.rails:
@@ -225,10 +218,8 @@ def health_of(
         checks.append(log_check(state))
     checks += [*drift_checks(state), sets_check(watched_sets(state) if sets is None else sets)]
     checks.append(traffic_check(state, now))
-    if state.late.window is not None:
+    if state.window is not None:
         checks.append(windows_check(state))
-    if state.corrections or not state.decisions.included.all():
-        checks.append(changes_check(state))
     return Health([*checks, stop_check(state, advised)])
 
 
@@ -309,10 +300,9 @@ def outcomes_check(state: StudyState) -> Check:
         end = int(reported[-1]) + 1 if len(reported) else 0
         p_value = uneven(every[here[:end]], missing[:end], count)[1] if end else 1.0
         lowest = min(lowest, p_value / share_of_look(number))
-    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often you look (approximately: a chi-square test)"
     if math.isinf(lowest):
         few = f"too few decisions to tell ({len(arms):,} of {FIRST_LOOK})"
-        return Check("lost-outcomes", False, few, math.nan, said)
+        return Check("lost-outcomes", False, few)
     alarm = lowest <= FALSE_ALARMS
     has_outcome = decisions.column("row")[included] >= 0
     rates = np.bincount(arms, has_outcome, minlength=count) / np.maximum(np.bincount(arms, minlength=count), 1)
@@ -327,7 +317,7 @@ def outcomes_check(state: StudyState) -> Check:
         )
     elif not alarm:
         words += ", about the same share in all arms"
-    return Check("lost-outcomes", alarm, words, min(lowest, 1.0), said)
+    return Check("lost-outcomes", alarm, words, min(lowest, 1.0))
 
 
 def stopped_check(state: StudyState, now: float | None) -> Check:
@@ -335,9 +325,8 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
     numbers = np.flatnonzero(state.decisions.included) + 1
     asked, done, row = (state.decisions.column(name)[numbers - 1] for name in ("since", "done", "row"))
     reported = row >= 0
-    said = f"about 1 in {1 / RARE:,.0f} at each decision, if outcomes arrive at random as often as before"
     if not reported.any():
-        return Check("outcomes-stopped", False, "no outcome yet", math.nan, said)
+        return Check("outcomes-stopped", False, "no outcome yet")
     slowest = max(OVERDUE * float((done[reported] - asked[reported]).max()), LEAST_OVERDUE)
     latest = float(np.nanmax([asked[-1], np.nanmax(done)])) if now is None else now
     overdue = reported[: int(np.searchsorted(asked, latest - slowest, side="left"))]
@@ -347,19 +336,19 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
     p_value = float((1 - share) ** run)
     if run < FEWEST_OVERDUE or p_value > RARE:
         words = f"{run:,} overdue decisions since the last one with an outcome"
-        return Check("outcomes-stopped", False, words, min(p_value, 1.0), said)
+        return Check("outcomes-stopped", False, words, min(p_value, 1.0))
     words = (
         f"none of the last {run:,} overdue decisions has an outcome, from decision {numbers[last]:,} on; before, "
         f"{share:.1%} had one; check whatever reports outcomes"
     )
-    return Check("outcomes-stopped", True, words, p_value, said)
+    return Check("outcomes-stopped", True, words, p_value)
 
 
 # Mediators
 
 
 def mediators_check(state: StudyState) -> Check:
-    """Do rows with a reward wait for observed variables, or have none at all?"""
+    """Do rows with a reward wait for observed variables, or have none at all? They are counted, nothing is tested."""
     target, names = state.problem.target, state.problem.observed_names
     rewarded = [*state.incomplete.values(), *(part for part in state.open_parts.values() if target in part)]
     total = state.policy.rows + len(rewarded) - len(state.incomplete)
@@ -369,10 +358,11 @@ def mediators_check(state: StudyState) -> Check:
     never -= {name for name in never if any(part.get(name) is not None for part in rewarded)}
     lacking = {name: sum(name not in part for part in rewarded) for name in names}
     waiting = {name: count for name, count in lacking.items() if count or name in never}
-    said = COUNTED.format("rows")
     if not waiting:
         return Check(
-            "missing-mediators", False, f"no row with a reward waits for one of {listing(names)}", math.nan, said
+            "missing-mediators",
+            False,
+            f"no row with a reward waits for one of {listing(names)}",
         )
     alarm = max(waiting.values()) >= max(FEWEST_WAITING, MOST_WAITING * total)
     alarm |= bool(never) and total >= FEWEST_WAITING
@@ -390,28 +380,7 @@ def mediators_check(state: StudyState) -> Check:
         words += "; rows count for everything that does not need the missing value"
     if alarm:
         words += "; report the values, or pass final=True if they will never come"
-    return Check("missing-mediators", alarm, words, math.nan, said, tuple(waiting) if alarm else ())
-
-
-# Control
-
-
-def share_evidence(trials: int, hits: int, share: float) -> float:
-    """The logarithm of how much more likely this many hits are under a share drawn evenly from 0 to 1."""
-    misses = trials - hits
-    chances = math.lgamma(1 + hits) + math.lgamma(1 + misses) - math.lgamma(2 + trials)
-    return chances - hits * math.log(share) - misses * math.log1p(-share)
-
-
-def control_check(state: StudyState) -> Check:
-    """Did the control get its share?"""
-    share, (trials, hits) = state.control_share or 0.0, state.reserved
-    evidence = share_evidence(trials, hits, share)
-    alarm = evidence >= -math.log(FALSE_ALARMS)
-    got = f"{hits / trials:.2%} of {trials:,} decisions" if trials else "no decision yet"
-    words = f"the control got {got}; its share is {share:.4g}"
-    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often you look"
-    return Check("sample-ratio", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
+    return Check("missing-mediators", alarm, words, about=tuple(waiting) if alarm else ())
 
 
 # Rewards
@@ -420,7 +389,7 @@ def control_check(state: StudyState) -> Check:
 def rewards_check(state: StudyState) -> Check:
     """Are only positive rewards reported?"""
     words = f"{state.held[0].lower()}{state.held[1:-1]}; until then no claim is made about arms"
-    return Check("missing-zeros", True, words, math.nan, COUNTED.format("rewards"))
+    return Check("missing-zeros", True, words)
 
 
 # Guardrails
@@ -429,20 +398,18 @@ def rewards_check(state: StudyState) -> Check:
 def broken_check(state: StudyState) -> Check:
     """Does an arm break a guardrail?"""
     broken = state.guards.status(state.policy).broken
-    said = f"at most {100 * (1 - state.guards.confidence):.3g}% over the whole study, however often you look"
     words = "; ".join(f"{each}; it is no longer chosen" for each in broken) or "no arm breaks one"
     about = tuple(f"{each.arm.label} {each.guardrail}" for each in broken)
-    return Check("broken-guardrails", bool(broken), words, math.nan, said, about)
+    return Check("broken-guardrails", bool(broken), words, about=about)
 
 
 def idle_check(state: StudyState) -> Check:
     """Can the guardrails exclude an arm?"""
-    said = COUNTED.format("values")
     idle = state.guards.idle(state.policy)
     if not idle or state.policy.rows < FEWEST_ROWS:
-        return Check("idle-guardrails", False, "the guarded metrics are reported", math.nan, said)
+        return Check("idle-guardrails", False, "the guarded metrics are reported")
     words = f"a guardrail excludes no arm after {state.policy.rows:,} rows: {'; '.join(idle)}"
-    return Check("idle-guardrails", True, words, math.nan, said)
+    return Check("idle-guardrails", True, words)
 
 
 # The log of a study in high-throughput mode
@@ -456,20 +423,7 @@ def log_check(state: StudyState) -> Check:
         f"{rows} of the log could not be counted and were set aside; everything else counts. "
         f"The first is row {position:,}, of decision {decision:,}: {reason}"
     )
-    return Check("unread-rows", True, words, math.nan, COUNTED.format("rows"))
-
-
-# What was excluded or corrected
-
-
-def changes_check(state: StudyState) -> Check:
-    """How much of what was recorded was changed later?"""
-    found = [f"{count:,} ({each.reason})" for each, count in excluded_now(state)]
-    words = f"of {len(state.decisions):,} decisions "
-    words += f"{'; '.join(found)} are excluded" if found else "none is excluded"
-    corrected = len(state.corrections)
-    words += f", and {corrected:,} {'was' if corrected == 1 else 'were'} corrected" if corrected else ""
-    return Check("recorded-changes", False, words, math.nan, COUNTED.format("decisions"))
+    return Check("unread-rows", True, words)
 
 
 # Drift
@@ -496,12 +450,11 @@ def drift_checks(state: StudyState) -> list[Check]:
 
 def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: float) -> Check:
     traffic = f"{moved:.0%} of the traffic moved to other arms between the halves of the study"
-    said = f"at most {RATE:.0%} over the whole study for rewards and mediators together, however often you look"
     p_value = min(drift.p_value for drift in drifts.values())
     changed = {name: drift for name, drift in drifts.items() if drift.alarm}
     if not changed:
         words = f"no change of {listing(drifts)} within an arm; {traffic}" if state.policy.rows else "no outcome yet"
-        return Check(code, False, words, p_value, said)
+        return Check(code, False, words, p_value)
     arms = state.policy.history.rows.arms
     words = "; ".join(
         f"{name!r} of {state.problem.arms[arms[drift.row - 1]].label} has changed, as row {drift.row:,} shows"
@@ -514,7 +467,7 @@ def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: 
         )
     else:
         words += f"; {traffic}, so arms are still compared at the same times"
-    return Check(code, True, words, p_value, said, tuple(changed))
+    return Check(code, True, words, p_value, tuple(changed))
 
 
 def sets_check(sets: SeparatingSets) -> Check:
@@ -523,28 +476,27 @@ def sets_check(sets: SeparatingSets) -> Check:
     changed = {
         braces(found.variables): found.drift for found in watched if found.drift is not None and found.drift.alarm
     }
-    said = f"at most {RATE:.0%} over the whole study for all sets together, however often you look"
     p_value = min((found.drift.p_value for found in watched if found.drift), default=math.nan)
     if not changed:
-        return Check("set-drift", False, "every set in use holds on recent rows", p_value, said)
+        return Check("set-drift", False, "every set in use holds on recent rows", p_value)
     words = "; ".join(
         f"the set {name} no longer holds on recent rows, as row {drift.row:,} shows" for name, drift in changed.items()
     )
     words += "; what it contributed may be out of date"
-    return Check("set-drift", True, words, p_value, said, tuple(changed))
+    return Check("set-drift", True, words, p_value, tuple(changed))
 
 
 # Traffic
 
 
 def traffic_check(state: StudyState, now: float | None) -> Check:
-    """Did a recent hour have far more decisions than any before, or is there a silence?"""
-    asked, said = state.decisions.column("since")[state.decisions.included], COUNTED.format("decisions")
+    """Did a recent hour have far more decisions than any before (bots), or is there a silence (a broken release)?"""
+    asked = state.decisions.column("since")[state.decisions.included]
     span = float(asked[-1] - asked[0]) if len(asked) else 0.0
     if len(asked) < FIRST_LOOK or span < FIRST_HOURS * HOUR:
         hours = "under an hour" if span < HOUR else f"{span / HOUR:,.0f} hours"
         few = f"too little traffic to compare ({len(asked):,} decisions in {hours})"
-        return Check("traffic-shift", False, few, math.nan, said)
+        return Check("traffic-shift", False, few)
     per_hour = np.bincount(((asked - asked[0]) // HOUR).astype(np.int64))
     recent = max(len(per_hour) - RECENT_HOURS, FIRST_HOURS)
     usual, most = int(per_hour[:recent].max()), int(per_hour[recent:].max(initial=0))
@@ -554,12 +506,12 @@ def traffic_check(state: StudyState, now: float | None) -> Check:
             f"{most:,} decisions in one hour, and never more than {usual:,} in an hour before; if these are bots, "
             "their rows should not count"
         )
-        return Check("traffic-shift", True, words, math.nan, said)
+        return Check("traffic-shift", True, words)
     if silence > max(HOUR, SURGE * pause):
         words = f"no decision for {silence / HOUR:,.1f} hours; the longest pause before was {pause / HOUR:,.1f} hours"
-        return Check("traffic-shift", True, words, math.nan, said)
+        return Check("traffic-shift", True, words)
     words = f"at most {max(most, usual):,} decisions in an hour, {usual:,} in the hours before the last day"
-    return Check("traffic-shift", False, words, math.nan, said)
+    return Check("traffic-shift", False, words)
 
 
 # News
@@ -567,24 +519,23 @@ def traffic_check(state: StudyState, now: float | None) -> Check:
 
 def windows_check(state: StudyState) -> Check:
     """Have all reward windows closed?"""
-    closed, count = state.late.closed, len(state.decisions)
+    closed, count = state.closed, len(state.decisions)
     done = closed == count >= FEWEST_ROWS
     words = f"the reward windows of {closed:,} of {count:,} decisions have closed"
-    return Check("windows-closed", done, words, math.nan, COUNTED.format("windows"))
+    return Check("windows-closed", done, words)
 
 
 def stop_check(state: StudyState, advised: Sequence[Advice] | None = None) -> Check:
     """Does the evidence suffice to stop? `advised` is what the study advises, if known."""
-    said = f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often you look"
     if state.finished is not None:
-        return Check("stop-advised", False, "the study is finished", math.nan, said)
+        return Check("stop-advised", False, "the study is finished")
     if advised is None:
         try:
             found = advice(state, segment=None, margin=None, confidence=CONFIDENCE, tolerance=TOLERANCE)
         except CausalBanditsError as error:  # no arm is left, or the policy cannot compare arms
-            return Check("stop-advised", False, str(error), math.nan, said)
+            return Check("stop-advised", False, str(error))
         advised = [*found] if isinstance(found, Advices) else [found]
     stops = [each for each in advised if each.action == "stop"]
     words = "; ".join(" ".join(str(each).split()) for each in stops) or "there is not enough evidence to stop yet"
     about = tuple(each.arm.label for each in stops if each.arm is not None)
-    return Check("stop-advised", bool(stops), words, math.nan, said, about)
+    return Check("stop-advised", bool(stops), words, about=about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -25,6 +25,10 @@ MOST_TEXT = 500
 MOST_AT_ONCE = 10_000
 """Changes or decisions in one answer."""
 NAMED_ARMS = 3
+AUDITED: tuple[Kind, ...] = (
+    *("created", "arms", "imported", "annotated", "corrected", "excluded", "included", "finished"),
+)
+"""The kinds of events that are somebody's decision about the study."""
 
 
 class Annotation(NamedTuple):
@@ -84,10 +88,9 @@ def read_time(at: object, name: str = "at") -> float:
 def audit(session: Session, limit: int) -> list[AuditRow]:
     """What people changed, the newest first."""
     most = whole_number("limit", limit, 1, MOST_AT_ONCE)
-    kinds: list[Kind] = [*SAYS]
-    events = session.store.read(session.row.id, lambda transaction: transaction.newest_of(kinds, most))
+    events = session.store.read(session.row.id, lambda transaction: transaction.newest_of(AUDITED, most))
     problem = session.read_counted(lambda state: state.problem)
-    return [AuditRow(each.seq, each.kind, moment(each.time), SAYS[each.kind](each, problem)) for each in events]
+    return [AuditRow(each.seq, each.kind, moment(each.time), _said(each, problem)) for each in events]
 
 
 def _arms_words(event: Event, problem: Problem) -> str:
@@ -113,39 +116,27 @@ def _named(names: list[str]) -> str:
     return f"{len(names):,} {'arm' if len(names) == 1 else 'arms'}: {listed}"
 
 
-def _imported_words(event: Event, _: Problem) -> str:
-    return f"imported {counted(len(event.body['arms']), 'row')}"
-
-
-def _annotated_words(event: Event, _: Problem) -> str:
+def _annotated_words(event: Event) -> str:
     when, text = f"{moment(event.body['at']):%Y-%m-%d %H:%M} UTC", event.body["text"]
     return f"removed the annotation of {when}" if text is None else f"annotated {when}: {text}"
 
 
-def _corrected_words(event: Event, _: Problem) -> str:
-    values = ", ".join(f"{name}={value}" for name, value in event.body["values"].items())
-    return f"corrected decision {event.body['id']:,} to {values}{_because(event)}"
-
-
-def _excluded_words(event: Event, _: Problem) -> str:
-    return f"{event.kind} {counted(len(event.body['ids']), 'decision')}{_because(event)}"
-
-
-def _because(event: Event) -> str:
-    return f": {event.body['reason']}" if event.body.get("reason") else ""
-
-
-SAYS: dict[Kind, Callable[[Event, Problem], str]] = {
-    "created": lambda _event, _problem: "created the study",
-    "arms": _arms_words,
-    "imported": _imported_words,
-    "annotated": _annotated_words,
-    "corrected": _corrected_words,
-    "excluded": _excluded_words,
-    "included": _excluded_words,
-    "finished": lambda _event, _problem: "finished the study",
-}
-"""The kinds of events that are somebody's decision about the study, in words."""
+def _said(event: Event, problem: Problem) -> str:
+    """What somebody did, in words."""
+    body = event.body
+    if event.kind == "arms":
+        return _arms_words(event, problem)
+    if event.kind == "annotated":
+        return _annotated_words(event)
+    if event.kind == "imported":
+        return f"imported {counted(len(body['arms']), 'row')}"
+    if event.kind in ("created", "finished"):
+        return f"{event.kind} the study"
+    why = f": {body['reason']}" if body.get("reason") else ""
+    if event.kind == "corrected":
+        values = ", ".join(f"{name}={value}" for name, value in body["values"].items())
+        return f"corrected decision {body['id']:,} to {values}{why}"
+    return f"{event.kind} {counted(len(body['ids']), 'decision')}{why}"
 
 
 def decisions_frame(state: StudyState) -> pl.DataFrame:
@@ -182,7 +173,7 @@ def _reported_frame(state: StudyState) -> pl.DataFrame:
     at: list[int] = rows[reported].tolist()
     seen: pl.DataFrame = state.policy.history.to_frame()[at].select(names)
     seen = seen.with_columns(pl.Series("id", reported + 1, dtype=pl.Int64))
-    others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.rows.items()}}
+    others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.items()}}
     if not others:
         return seen
     parts: dict[str, Any] = {name: [part.get(name) for part in others.values()] for name in names}
@@ -254,7 +245,7 @@ def newest(session: Session) -> Newest:
 def mark_of(session: Session) -> str:
     """What changes with every answer: the newest event, and up to which decision reward windows have closed by now."""
     found = newest(session)
-    closed = 0 if session.settings.reward_window is None else session.read(lambda state: state.late.closed)
+    closed = 0 if session.settings.reward_window is None else session.read(lambda state: state.closed)
     return f"{found.sequence}-{found.mark}{f'.{closed}' if closed else ''}"
 
 

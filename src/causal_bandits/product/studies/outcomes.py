@@ -8,7 +8,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from ...core.compiled import Floats
 from ...core.data.cell_types import MISSING_WORDS
 from ...core.data.coding import is_missing
 from ...core.data.frames import columns_of
-from ...core.policies import Policy
 from ...core.problem import Problem, check_problem
 from ...core.validation import are_names, is_number
 from ...errors import (
@@ -102,7 +101,7 @@ class OutcomeRules(NamedTuple):
     metrics: Mapping[str, Any]
     """Guardrail metrics that the study has, as `read_metrics` gives them."""
     value: Callable[[str, object], Any]
-    """The value of a variable from what a caller gives."""
+    """The value of a variable or a metric from what a caller gives."""
     window: float | None = None
     frozen: int = 0
     """Outcomes of decisions up to this number cannot change any more, since the study is finished."""
@@ -117,7 +116,7 @@ class OnRecord(NamedTuple):
     """What is on record of a decision."""
 
     values: Mapping[str, Any]
-    metrics: Mapping[str, float]
+    """Of variables and metrics."""
     closed: str | None = None
     """"abandoned" or "expired", if it is."""
     window_closed: bool = False
@@ -144,77 +143,65 @@ Report = tuple[Kind, int, dict[str, Any]]
 """An event about one decision: its kind, the decision and its body."""
 
 
-class Reporting(Protocol):
-    """Makes the events of a call; the caller puts each on record before the next one is made."""
-
-    def __call__(
-        self, rules: OutcomeRules, outcomes: Iterable[Outcome], made: int, on_record: Callable[[int], OnRecord], /
-    ) -> Iterator[Report]:
-        """`made` is the number of decisions so far."""
+Reporter = Callable[[OutcomeRules, int, Outcome, OnRecord], tuple[Kind, dict[str, Any]] | None]
+"""What an outcome says of its decision: the kind and the body of an event, or None if that is no news."""
 
 
-def new_outcomes(
+def reports(
     rules: OutcomeRules,
+    reporter: Reporter,
     outcomes: Iterable[Outcome],
     made: int,
     on_record: Callable[[int], OnRecord],
-    *,
-    final: bool,
 ) -> Iterator[Report]:
-    """What outcomes add to the record: what is new of each decision (`seen`, `metrics`, `final`)."""
+    """The events of a call; the caller puts each on record before the next one is made.
+
+    `made` is the number of decisions so far.
+    """
     for outcome in outcomes:
         with _in_row(outcome):
             number = checked_number(outcome.decision, made)
-            news = _news(rules, number, outcome, on_record(number), final=final)
-        if news:
-            yield "told", number, {"id": number, **news}
+            event = reporter(rules, number, outcome, on_record(number))
+        if event is not None:
+            yield event[0], number, event[1]
 
 
-def corrections(
-    rules: OutcomeRules,
-    outcomes: Iterable[Outcome],
-    made: int,
-    on_record: Callable[[int], OnRecord],
-    *,
-    reason: str,
-) -> Iterator[Report]:
-    """The values on record that outcomes replace."""
-    for outcome in outcomes:
-        number = checked_number(outcome.decision, made)
-        news = corrected_values(rules, number, outcome.values({}), outcome.reward, on_record(number))
-        if news:
-            yield "corrected", number, {"id": number, "values": news, "reason": reason}
+def told(
+    rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool
+) -> tuple[Kind, dict[str, Any]] | None:
+    """What is new of a decision (`seen`, `final`)."""
+    news = _news(rules, number, outcome, before, final=final)
+    return ("told", {"id": number, **news}) if news else None
 
 
-def closings(
-    _: OutcomeRules,
-    outcomes: Iterable[Outcome],
-    made: int,
-    on_record: Callable[[int], OnRecord],
-    *,
-    how: Literal["abandoned", "expired"],
-) -> Iterator[Report]:
-    """The decisions that end without an outcome."""
-    for outcome in outcomes:
-        number = checked_number(outcome.decision, made)
-        before = on_record(number)
-        if before.closed is None and before.is_open:
-            yield how, number, {"ids": [number]}
-        elif before.closed is None and how == "abandoned":
-            raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+def corrected(
+    rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, reason: str
+) -> tuple[Kind, dict[str, Any]] | None:
+    """The values on record that an outcome replaces."""
+    news = _corrected_values(rules, number, outcome, before)
+    return ("corrected", {"id": number, "values": news, "reason": reason}) if news else None
+
+
+def closed(
+    _: OutcomeRules, number: int, __: Outcome, before: OnRecord, *, how: Literal["abandoned", "expired"]
+) -> tuple[Kind, dict[str, Any]] | None:
+    """That a decision ends without an outcome."""
+    if before.closed is not None:
+        return None
+    if not before.is_open and how == "abandoned":
+        raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+    return (how, {"ids": [number]}) if before.is_open else None
 
 
 def recorded(rules: OutcomeRules, before: OnRecord, kind: str, body: Mapping[str, Any]) -> OnRecord:
     """What is on record after an event."""
-    values, metrics = {**before.values, **body.get("seen", {})}, {**before.metrics, **body.get("metrics", {})}
     earlier = {name: [*each] for name, each in before.earlier.items()}
-    for name, value in body.get("values", {}).items():
-        kept = metrics if name in metrics else values
-        earlier.setdefault(name, []).append(kept[name])
-        kept[name] = value
+    for name in body.get("values", {}):
+        earlier.setdefault(name, []).append(before.values[name])
+    values = {**before.values, **body.get("seen", {}), **body.get("values", {})}
     closed = kind if "ids" in body else before.closed
     is_open = closed is None and not has_outcome(rules.problem, rules.needed, values)
-    return OnRecord(values, metrics, closed, is_open=is_open, earlier=earlier)
+    return OnRecord(values, closed, is_open=is_open, earlier=earlier)
 
 
 @contextlib.contextmanager
@@ -227,42 +214,26 @@ def _in_row(outcome: Outcome) -> Iterator[None]:
 
 
 def _news(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool) -> dict[str, Any]:
-    said, metrics = outcome.values(before.values), {}
+    said = outcome.values(before.values)
     if outcome.row is not None and not said and not final:  # a row of a table that says nothing
         return {}
-    only_metrics = False
-    if rules.metrics and isinstance(said, Mapping):
-        left = dict(said)
-        metrics = _new_metrics(rules, number, {name: left.pop(name) for name in said if name in rules.metrics}, before)
-        only_metrics = len(left) < len(said) and not left and outcome.reward is None and not final
-        said = left
-    seen = {} if only_metrics else _checked_values(rules, number, said, outcome.reward, final=final)
+    seen = _checked_values(rules, number, said, outcome.reward, final=final)
     if before.closed is not None:
         raise DecisionClosedError(f"decision {number} is {before.closed}; it takes no more outcomes")
-    seen = {name: value for name, value in seen.items() if value not in before.earlier.get(name, ())}
+    seen = {
+        name: value
+        for name, value in seen.items()
+        if value not in before.earlier.get(name, ()) and not (value is None and name in rules.metrics)
+    }
     _check_window(rules, number, before, seen, final=final)
     values = _added(rules, number, before.values, seen, final=final)
-    more = {"metrics": metrics} if metrics else {}
     if number <= rules.frozen:
-        if values or metrics:
+        if values:
             raise DecisionClosedError(f"decision {number} takes no more outcomes; the study is finished")
         return {}
     if final and rules.window is not None and before.is_open:
-        return {"seen": values, **more, "final": True}
-    return {"seen": values, **more} if values or metrics else {}
-
-
-def _new_metrics(rules: OutcomeRules, number: int, given: Mapping[str, Any], before: OnRecord) -> dict[str, float]:
-    """What is new of the guardrail metrics of a decision, checked."""
-    news = {}
-    for name, each in given.items():
-        value, known = metric_value(rules.metrics, name, each), before.metrics.get(name)
-        if value is None or known == value or value in before.earlier.get(name, ()):
-            continue
-        if known is not None:
-            raise _contradiction(rules, number, name, f"{known:g}", f"{value:g}")
-        news[name] = value
-    return news
+        return {"seen": values, "final": True}
+    return {"seen": values} if values else {}
 
 
 def _checked_values(
@@ -306,7 +277,11 @@ def _added(
     problem = rules.problem
     for name, given in seen.items():
         if name in known and known[name] != given:
-            raise _contradiction(rules, number, name, _spoken(known[name]), _spoken(given))
+            what = "use correct() to change a recorded value"
+            if number <= rules.frozen:
+                what = "the study is finished, so recorded values stay as they are"
+            old, new = _spoken(known[name]), _spoken(given)
+            raise ConflictError(f"decision {number}: {name!r} is recorded as {old}, and now reported as {new}; {what}")
     if final:
         if problem.target not in known and problem.target not in seen:
             raise ObservationError(
@@ -324,14 +299,8 @@ def _added(
     return news
 
 
-def _contradiction(rules: OutcomeRules, number: int, name: str, known: str, given: str) -> ConflictError:
-    finished = "the study is finished, so recorded values stay as they are"
-    what = finished if number <= rules.frozen else "use correct() to change a recorded value"
-    return ConflictError(f"decision {number}: {name!r} is recorded as {known}, and now reported as {given}; {what}")
-
-
 def _spoken(value: object) -> str:
-    return "missing" if value is None else repr(value)
+    return "missing" if value is None else repr(int(value) if value in (0.0, 1.0) else value)
 
 
 def has_outcome(problem: Problem, needed: Iterable[str], known: Mapping[str, Any]) -> bool:
@@ -339,29 +308,22 @@ def has_outcome(problem: Problem, needed: Iterable[str], known: Mapping[str, Any
     return problem.target in known and all(name in known for name in needed)
 
 
-def corrected_values(
-    rules: OutcomeRules, number: int, given: object, reward: object, before: OnRecord
-) -> dict[str, Any]:
+def _corrected_values(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord) -> dict[str, Any]:
     """The values of a decision that a correction changes; all that it names must be on record."""
     if number <= rules.frozen:
         raise DecisionClosedError(f"decision {number} cannot be corrected; the study is finished")
-    known = {**before.values, **before.metrics}
+    known, given, reward = before.values, outcome.values({}), outcome.reward
     if before.closed is not None or not known:
         closed = "" if before.closed is None else f" is {before.closed} and"
         raise ObservationError(f"decision {number}{closed} has no outcome to correct; tell() records one")
-    said = dict(given) if isinstance(given, Mapping) else given
-    metrics = {name: said.pop(name) for name in rules.metrics if name in said} if isinstance(said, dict) else {}
-    empty = not said and reward is None
-    if empty and not metrics:
+    if not given and reward is None:
         raise ObservationError(f"no values for decision {number}; pass the mediators or the reward to correct")
-    values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)  # type: ignore[arg-type]
-    for name, value in metrics.items():
-        values[name] = metric_value(rules.metrics, name, value)
-        if values[name] is None:
-            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
+    values = _checked_values(rules, number, given, reward, final=False)
     for name, value in values.items():
         if name not in known:
             raise ObservationError(f"decision {number} has no {name!r} on record to correct; tell() records one")
+        if value is None and name in rules.metrics:
+            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
         if value is None and name in rules.needed:
             raise ObservationError(f"decision {number}: the policy of this study counts no row without {name!r}")
     return {name: value for name, value in values.items() if known[name] != value}
@@ -370,59 +332,6 @@ def corrected_values(
 FEWEST_POSITIVE = 10
 LEAST_WITHOUT = 0.05
 """Zeros seem not to be reported from this number of positive rewards on, and this share of decisions without any."""
-
-
-class LateRewards:
-    """Which decisions wait, according to the events."""
-
-    def __init__(self, window: float | None) -> None:
-        self.window = window
-        self.closed = 0
-        """The windows of decisions up to this number have closed."""
-        self.numbers: dict[int, int] = {}
-        """Decisions that count for P(S | arm) without their reward, and the policy's numbers of these rows."""
-
-    def closes(self, decisions: Decisions, now: float) -> int | None:
-        """Up to which decision windows have closed by now; None if that is no news."""
-        if self.window is None:
-            return None
-        until = int(np.searchsorted(decisions.column("since"), now - self.window, side="right"))
-        return until if until > self.closed else None
-
-    def is_due(self, number: int, *, final: bool) -> bool:
-        """Whether the reward of a decision counts now."""
-        return self.window is None or final or number <= self.closed
-
-    def expect(self, policy: Policy[Any], problem: Problem, number: int, arm: int, part: Mapping[str, Any]) -> None:
-        """Let a decision count whose mediators are known now."""
-        if policy.uses_pending and number not in self.numbers and mediators_known(problem, part):
-            seen = {name: part[name] for name in problem.observed_names}
-            rows = policy.history.encode_pending(problem.arms[arm], seen, missing=True)
-            self.numbers[number] = int(policy.expect(rows)[0])
-
-    def forget(self, policy: Policy[Any], number: int) -> None:
-        """A decision gets no reward: it no longer counts."""
-        if number in self.numbers:
-            policy.forget([self.numbers.pop(number)])
-
-    def move(self, old: Policy[Any], new: Policy[Any]) -> None:
-        """Let what waits count in another policy, which has learned the same rows."""
-        decisions = {row: number for number, row in self.numbers.items()}
-        moved = new.expect(old.history.pending.all)
-        self.numbers = {
-            decisions[before]: after
-            for before, after in zip(old.history.pending.numbers.tolist(), moved.tolist(), strict=True)
-        }
-
-    def packed(self) -> dict[str, Any]:
-        """Plain values for a snapshot."""
-        return {"closed": self.closed, "waiting": [list(pair) for pair in self.numbers.items()]}
-
-    def fill(self, packed: Mapping[str, Any], policy: Policy[Any]) -> None:
-        """Read back what `packed` gave; a ValueError where it does not fit the policy."""
-        self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
-        if sorted(self.numbers.values()) != policy.history.pending.numbers.tolist():
-            raise ValueError("its pending rows are not those of its decisions")
 
 
 def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, window: float | None) -> str:

@@ -65,7 +65,7 @@ class Draft:
 
     def close_windows(self) -> None:
         """Record which decisions have a reward window that has closed by now."""
-        until = self.state.late.closes(self.state.decisions, self.now)
+        until = self.state.closes(self.now)
         if until is not None:
             self.add("closed", {"until": until})
 
@@ -188,7 +188,7 @@ class Session:
         """The state with the windows that have closed by now, which is a copy if there are any."""
         now = self.now()
         current = self._current if self._current is not None and self._current_head == head else state
-        until = current.late.closes(current.decisions, now)
+        until = current.closes(now)
         if until is not None:
             if current is state:
                 current = restore(self.settings, pack(state))

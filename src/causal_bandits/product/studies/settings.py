@@ -322,37 +322,23 @@ class StudyInfo(NamedTuple):
 class HasSettings:
     """What its settings say of a study, opened here or on a server."""
 
-    _about: StudySettings
+    name: str
+    """The name of the study in its storage."""
+    created: datetime
+    """When the study was created."""
+    seed: int
+    """The seed of the study's random numbers."""
+    policy_name: str
+    """The name of the policy."""
+    mode: str
+    """ "transactional", or "high-throughput" (decisions come from snapshots in memory)."""
+    metrics: dict[str, Any]
+    """The guardrail metrics that outcomes may have: name -> "binary", "real" or [lowest, highest]."""
 
-    @property
-    def name(self) -> str:
-        """The name of the study in its storage."""
-        return self._about.name
-
-    @property
-    def created(self) -> datetime:
-        """When the study was created."""
-        return self._about.created
-
-    @property
-    def seed(self) -> int:
-        """The seed of the study's random numbers."""
-        return self._about.seed
-
-    @property
-    def policy_name(self) -> str:
-        """The name of the policy."""
-        return self._about.policy
-
-    @property
-    def mode(self) -> str:
-        """ "transactional", or "high-throughput" (decisions come from snapshots in memory)."""
-        return self._about.mode
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """The guardrail metrics that outcomes may have: name -> "binary", "real" or [lowest, highest]."""
-        return dict(self._about.rules.get("metrics", {}))
+    def __init__(self, about: StudySettings) -> None:
+        self._about = about
+        self.name, self.created, self.seed = about.name, about.created, about.seed
+        self.policy_name, self.mode, self.metrics = about.policy, about.mode, dict(about.rules.get("metrics", {}))
 
 
 def read_settings(stored: dict[str, Any]) -> Settings:

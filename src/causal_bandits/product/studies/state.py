@@ -20,9 +20,9 @@ from ...core.policies.saving import Saved, from_bytes, to_bytes
 from ...core.policies.saving import pack as pack_policy
 from ...core.policies.saving import restore as restore_policy
 from ...core.problem import Problem
-from .decisions import Correction, Decisions, ExcludedRows, Exclusion, Finished
+from .decisions import Correction, Decisions, Exclusion, Finished
 from .guardrails import Guardrail, Guards
-from .outcomes import LateRewards, OnRecord, OutcomeRules, mediators_known, unreported_zeros
+from .outcomes import OnRecord, OutcomeRules, mediators_known, metric_value, unreported_zeros
 from .settings import CONFIDENCE, Settings, controls_of, cost_of
 
 
@@ -32,21 +32,22 @@ class StudyState:
     def __init__(self, settings: Settings, policy: Policy[Any] | None = None) -> None:
         self.settings = settings
         rules = settings.rules
-        self.control_share: float | None = rules.get("control_share")
         self._policy: Policy[Any] = settings.make_policy() if policy is None else policy
         self._must_recount = False
         self.metrics: dict[str, Any] = rules.get("metrics", {})
         rails, confidence = rules.get("guardrails", ()), rules.get("guardrail_confidence", CONFIDENCE)
         first, find_controls = len(settings.problem["arms"]), partial(controls_of, rules)
         self.guards = Guards([Guardrail(*each) for each in rails], confidence, self.metrics, first, find_controls)
-        self.reserved = [0, 0]
-        """Decisions that the control had its share of, and how many of them it got."""
         self.decisions = Decisions(self.metrics)
         self.parts: dict[int, dict[str, Any]] = {}
         """What was reported of open decisions."""
         self.incomplete: dict[int, dict[str, Any]] = {}
         """What was reported of decisions whose row counts, but whose observed variables are not all known yet."""
-        self.late = LateRewards(settings.reward_window)
+        self.window = settings.reward_window
+        self.closed = 0
+        """The reward windows of decisions up to this number have closed."""
+        self.pending: dict[int, int] = {}
+        """Decisions that count for P(S | arm) without their reward, and the policy's numbers of these rows."""
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.annotations: dict[float, str] = {}
@@ -57,7 +58,8 @@ class StudyState:
         """The position in the append log up to which all is counted; 0 in a transactional study."""
         self.aside: list[tuple[int, int, str]] = []
         """Rows of the append log that could not be counted: position, decision, reason."""
-        self.excluded_rows = ExcludedRows()
+        self.excluded_rows: dict[int, tuple[int, dict[str, Any]]] = {}
+        """Rows of excluded decisions: where each is among all rows, and its values."""
         self.exclusions: list[Exclusion] = []
         """What was excluded when and why; the column `excluded` of decisions counts these from 1."""
         self.corrections: dict[int, list[Correction]] = {}
@@ -85,8 +87,11 @@ class StudyState:
         old, self._must_recount = self._policy, False
         self._policy = new = self.settings.make_policy(problem)
         new.learn(new.history.recoded(old.history.rows), old.history.batches)
-        if self.late.numbers:
-            self.late.move(old, new)
+        if self.pending:
+            decisions = {row: number for number, row in self.pending.items()}
+            moved = new.expect(old.history.pending.all).tolist()
+            before = old.history.pending.numbers.tolist()
+            self.pending = {decisions[row]: now for row, now in zip(before, moved, strict=True)}
         gone = self.retired | self.forbidden
         if gone:
             new.restrict([arm for number, arm in enumerate(problem.arms) if number not in gone])
@@ -110,7 +115,7 @@ class StudyState:
     def held(self) -> str:
         """Why no claim about arms can be made, in one sentence; empty if claims can be made."""
         rewards = np.asarray(self.history.packed["rewards"], dtype=np.float64)
-        return unreported_zeros(self.problem, self.decisions, rewards, self.late.window)
+        return unreported_zeros(self.problem, self.decisions, rewards, self.window)
 
     @property
     def per_day(self) -> float:
@@ -131,24 +136,30 @@ class StudyState:
         """What outcomes are checked by."""
         policy, finished = self._policy, self.finished
         frozen = 0 if finished is None else finished.decisions
-        return OutcomeRules(self.problem, policy.needed, self.metrics, policy.history.value, self.late.window, frozen)
+        return OutcomeRules(self.problem, policy.needed, self.metrics, self._value, self.window, frozen)
+
+    def _value(self, name: str, given: object) -> Any:
+        """The value of a variable or a metric from what a caller gives, checked."""
+        if name in self.metrics:
+            return metric_value(self.metrics, name, given)
+        return self._policy.history.value(name, given)
 
     def on_record(self, number: int) -> OnRecord:
         """What is known of a decision, for the rules of outcomes."""
         status = self.decisions.status(number)
         closed = status if status in ("abandoned", "expired") else None
-        measured, earlier = self.decisions.measured(number), dict[str, list[Any]]()
+        values, earlier = {**self.known(number), **self.decisions.measured(number)}, dict[str, list[Any]]()
         for correction in self.corrections.get(number, ()):
             for name, value in correction.before.items():
                 earlier.setdefault(name, []).append(value)
-        return OnRecord(self.known(number), measured, closed, number <= self.late.closed, status == "open", earlier)
+        return OnRecord(values, closed, number <= self.closed, status == "open", earlier)
 
     def known(self, number: int) -> dict[str, Any]:
         """What was reported of a decision so far."""
         if number in self.incomplete:
             return self.incomplete[number]
-        if number in self.excluded_rows.rows:
-            return self.excluded_rows.rows[number][1]
+        if number in self.excluded_rows:
+            return self.excluded_rows[number][1]
         if self.decisions.status(number) == "told":
             return self.history.observation(int(self.decisions.column("row")[number - 1]))
         return self.parts.get(number, {})
@@ -174,8 +185,24 @@ class StudyState:
 
     def expect(self, number: int) -> None:
         """Let an open decision count whose mediators are known now."""
-        arm = int(self.decisions.column("arm")[number - 1])
-        self.late.expect(self.policy, self.problem, number, arm, self.parts[number])
+        part = self.parts[number]
+        if self.policy.uses_pending and number not in self.pending and mediators_known(self.problem, part):
+            arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+            seen = {name: part[name] for name in self.problem.observed_names}
+            rows = self.history.encode_pending(arm, seen, missing=True)
+            self.pending[number] = int(self.policy.expect(rows)[0])
+
+    def forget(self, number: int) -> None:
+        """A decision gets no reward: it no longer counts."""
+        if number in self.pending:
+            self.policy.forget([self.pending.pop(number)])
+
+    def closes(self, now: float) -> int | None:
+        """Up to which decision reward windows have closed by now; None if that is no news."""
+        if self.window is None:
+            return None
+        until = int(np.searchsorted(self.decisions.column("since"), now - self.window, side="right"))
+        return until if until > self.closed else None
 
     def overdue(self, now: float, after: float | None) -> list[int]:
         """Open decisions that were asked for too long ago."""
@@ -186,7 +213,7 @@ class StudyState:
         for number in self.decisions.open:  # the oldest first
             if since[number - 1] > now - after:
                 break
-            if self.late.window is None or self.problem.target not in self.parts.get(number, ()):
+            if self.window is None or self.problem.target not in self.parts.get(number, ()):
                 late.append(number)
         return late
 
@@ -197,8 +224,8 @@ def excluded_now(state: StudyState) -> list[tuple[Exclusion, int]]:
     return [(each, count) for each, count in zip(state.exclusions, counts, strict=True) if count]
 
 
-MAPPINGS = ("parts", "incomplete", "annotations", "corrections")
-LISTS = ("exclusions", "reserved", "aside")
+MAPPINGS = ("parts", "incomplete", "annotations", "corrections", "pending", "excluded_rows")
+PLAIN = ("exclusions", "aside", "seq", "appended", "closed", "finished")
 """Parts of a state that are packed as they are, or as pairs."""
 
 
@@ -207,14 +234,9 @@ def pack(state: StudyState) -> bytes:
     saved = pack_policy(state.policy)
     study: dict[str, Any] = {
         **{name: [*getattr(state, name).items()] for name in MAPPINGS},
-        **{name: getattr(state, name) for name in LISTS},
+        **{name: getattr(state, name) for name in PLAIN},
         "retired": sorted(state.retired),
         "forbidden": sorted(state.forbidden),
-        "seq": state.seq,
-        "appended": state.appended,
-        "late": state.late.packed(),
-        "excluded_rows": state.excluded_rows.packed(),
-        "finished": state.finished,
     }
     own = {**state.decisions.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
@@ -230,12 +252,12 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         study = json.loads(saved.arrays["study"].tobytes())
         for name in MAPPINGS:
             setattr(state, name, dict(study[name]))
-        state.seq, state.appended = study["seq"], study["appended"]
+        for name in PLAIN:
+            setattr(state, name, study[name])
         state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
-        state.reserved = study["reserved"]
         state.aside = [(position, decision, reason) for position, decision, reason in study["aside"]]
-        state.late.fill(study["late"], state.policy)
-        state.excluded_rows.fill(study["excluded_rows"])
+        if sorted(state.pending.values()) != state.policy.history.pending.numbers.tolist():
+            raise ValueError("its pending rows are not those of its decisions")
         state.exclusions = [Exclusion(*each) for each in study["exclusions"]]
         state.corrections = {number: [*map(Correction._make, made)] for number, made in state.corrections.items()}
         state.finished = None if study["finished"] is None else Finished(*study["finished"])

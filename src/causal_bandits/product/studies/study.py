@@ -81,7 +81,7 @@ class Study(HasSettings):
         if "webhook" in rules:
             rules["webhook"] = Webhook(rules["webhook"]).shown  # its path may be a secret
         shown = {**vars(settings), "rules": rules}
-        self._about = StudySettings(session.row.name, moment(session.row.created), **shown)
+        super().__init__(StudySettings(session.row.name, moment(session.row.created), **shown))
         self._log: DecisionLog = TransactionalLog(session) if settings.mode is None else HighThroughputLog(session)
         self.is_new = is_new
         """Whether this object created the study."""

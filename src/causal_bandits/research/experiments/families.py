@@ -233,13 +233,17 @@ def _singles(make: Callable[..., DiscreteSCM], number: int, seed: np.random.Seed
     return single_interventions(make(number, seed))
 
 
-def _confounded(_number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+def confounded_graph(rng: np.random.Generator) -> MixedGraph:
     """A random graph over 4 variables with at least one hidden common cause, in which the reward has a parent."""
-    rng = np.random.default_rng(seed)
     while True:
         graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
         if graph.parents("Y") and graph.bidirected:
-            return paper_world(graph, seed=rng)
+            return graph
+
+
+def _confounded(_number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+    rng = np.random.default_rng(seed)
+    return paper_world(confounded_graph(rng), seed=rng)
 
 
 def _linear(_number: int, seed: np.random.SeedSequence) -> World:

@@ -11,12 +11,10 @@ have been lost.
 import contextlib
 import logging
 import os
-import selectors
 import threading
 import time
 import weakref
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from ....errors import CausalBanditsError
@@ -31,6 +29,8 @@ PUBLISH_SECONDS = 1.0
 """Rows are counted when the oldest of them has waited for this long, where the study does not say."""
 SWEEP_SECONDS = 5.0
 """How often a process looks at all its studies without being notified."""
+WAIT_SECONDS = 0.25
+"""How long the thread waits for notifications at once; a study that is closed waits for it."""
 STUCK_SECONDS = 5.0
 """Rows that wait for longer than this, and than five times what was asked for, are counted by whoever sees it."""
 RETRY_SECONDS = 1.0
@@ -86,8 +86,6 @@ class Aggregator:
         self._listening: Any = None
         self._leading: set[int] = set()
         """The studies whose leader lock this process holds."""
-        self._wake_end, self._wake_start = os.pipe()
-        os.set_blocking(self._wake_end, False)
 
     def start_afresh(self) -> None:
         """In a child process: no thread of the parent is here, and its locks and connection are not ours."""
@@ -107,10 +105,9 @@ class Aggregator:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="causal-bandits-aggregator", daemon=True)
                 self._thread.start()
-        self._wake()
 
     def leave(self, one: DecisionLog) -> bool:
-        """A study is closed; whether this process was the one to count it, or nobody is."""
+        """A study is closed; whether nobody else in this process has it open."""
         study = one.session.row.id
         with self._lock:
             known = self._watched.get(study)
@@ -120,19 +117,14 @@ class Aggregator:
             if known.logs:
                 return False
             del self._watched[study]
-            thread, leads = self._thread, study in self._leading
-        self._wake()
+            thread = self._thread
         if not self._watched and thread is not None:
             thread.join(STUCK_SECONDS)
-        return leads or self._connections.statements(partial(_nobody_leads, str(study)))
+        return True
 
     def leads(self, study: int) -> bool:
         """Whether this process holds the leader lock of a study."""
         return study in self._leading
-
-    def _wake(self) -> None:
-        with contextlib.suppress(OSError):
-            os.write(self._wake_start, b".")
 
     # The thread
 
@@ -163,15 +155,10 @@ class Aggregator:
                     self._stop_listening()  # before another thread begins
 
     def _wait(self, until: float) -> set[int]:
-        """Wait for notifications, for a call of this process or for a time; gives the studies that were named."""
+        """Wait for notifications or for a time; gives the studies that were named."""
         raw = self._listen()
-        with selectors.DefaultSelector() as selector:
-            selector.register(raw.fileno(), selectors.EVENT_READ)
-            selector.register(self._wake_end, selectors.EVENT_READ)
-            selector.select(max(until - time.monotonic(), 0.0))
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._wake_end, 4096)
-        named = {int(each.payload.split()[0]) for each in raw.notifies(timeout=0)}
+        seconds = min(max(until - time.monotonic(), 0.0), WAIT_SECONDS)
+        named = {int(each.payload.split()[0]) for each in raw.notifies(timeout=seconds, stop_after=1)}
         for study in [study for study in self._leading if study not in self._watched]:
             raw.execute(STOP_LEADING, (str(study),))
             self._leading.discard(study)
@@ -231,13 +218,6 @@ class Aggregator:
 _inherited: list[Any] = []
 """Connections of a parent process: neither used nor closed."""
 _making = threading.Lock()
-
-
-def _nobody_leads(study: str, raw: Any) -> bool:
-    free = bool(raw.execute(TRY_LEAD, (study,)).fetchone()[0])
-    if free:
-        raw.execute(STOP_LEADING, (study,))
-    return free
 
 
 def aggregator_for(connections: Connections) -> Aggregator:

@@ -21,17 +21,18 @@ from typing import Any, NamedTuple
 from ....core.problem import Arm, Level, Segment
 from ....errors import CausalBanditsError, ConflictError, StorageError
 from ..arm_patterns import asked_among
-from ..deciding import check_open, choose, reserved_for, subset
+from ..deciding import check_open, choose, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence, random_of
 from ..decisions import number_of
 from ..outcomes import (
     OnRecord,
     Outcome,
     OutcomeRules,
-    Reporting,
-    closings,
+    Reporter,
+    closed,
     named_outcomes,
     recorded,
+    reports,
 )
 from ..session import MALFORMED, Draft, Session, key_used
 from ..settings import checked_key
@@ -95,13 +96,13 @@ class HighThroughputLog(DecisionLog):
         """Decide from the version in memory; the random numbers come from the seed, the key and the version."""
         name = f"\0{secrets.token_urlsafe(12)}" if key is None else self._name_of(checked_key(key))
 
-        def decide(state: StudyState) -> Decided:
+        def decide(state: StudyState) -> dict[str, Any]:
             about: dict[str, Any] = {"among": subset(state, arms), "segment": state.problem.segment(segment)}
             among = asked_among(state.problem, about)
             check_open(state, among)
             chosen = choose(state, count, among, random_of(state.settings.seed, name, state.seq))
-            about["reserved"] = reserved_for(state, among) if state.control_share is not None else None
-            return Decided(state.seq, chosen, {what: given for what, given in about.items() if given is not None})
+            given = {what: value for what, value in about.items() if value is not None}
+            return {"arms": chosen, "version": state.seq, **given}
 
         while True:
             decided, now = self.session.at_hand(decide), self.session.now()
@@ -146,13 +147,13 @@ class HighThroughputLog(DecisionLog):
         newest = range(rows[-1].decision, rows[-1].decision + counts[-1]) if rows else ()
         return decision_of(self._sticky, key, newest, sum(counts[:-1]))
 
-    def report(self, outcomes: Outcomes, reporting: Reporting, *, may_be_first: bool = False) -> Sequence[int]:
+    def report(self, outcomes: Outcomes, reporter: Reporter, *, may_be_first: bool = False) -> Sequence[int]:
         """Append the events."""
         rules = self.session.at_hand(lambda state: state.outcome_rules)
         named = [*named_outcomes(outcomes(rules), self.find)]
         if not named:
             return []
-        call = _report_call(rules, named, reporting, self.session.now(), may_be_first=may_be_first)
+        call = _report_call(rules, named, reporter, self.session.now(), may_be_first=may_be_first)
         decisions: Sequence[int] = self._submit(call)
         return decisions
 
@@ -164,7 +165,7 @@ class HighThroughputLog(DecisionLog):
 
     def _expire(self, numbers: Iterable[int]) -> Sequence[int]:
         outcomes = [Outcome(number, lambda _: None) for number in numbers]
-        return self.report(lambda _: outcomes, partial(closings, how="expired"))
+        return self.report(lambda _: outcomes, partial(closed, how="expired"))
 
     # Snapshots
 
@@ -252,7 +253,7 @@ class HighThroughputLog(DecisionLog):
             raise key_used(key)
 
     def close(self) -> None:
-        """Stop watching; if nobody else is to count, count what is left."""
+        """Stop watching, and count what is left."""
         with contextlib.suppress(CausalBanditsError):
             if self._aggregator.leave(self):
                 self.publish()
@@ -268,14 +269,6 @@ def _close_all() -> None:
 # What each call appends, given what the log has already
 
 
-class Decided(NamedTuple):
-    """What a state chose: its version, the arms by number, and among which arms, in which segment."""
-
-    version: int
-    arms: list[int]
-    about: dict[str, Any]
-
-
 class Made(NamedTuple):
     """The result of an ask: its first decision, the time, the arms, and whether its key had them already."""
 
@@ -285,20 +278,19 @@ class Made(NamedTuple):
     was_there: bool = False
 
 
-def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call:
+def _ask_call(key: str, time: float, decided: dict[str, Any], *, own_key: bool) -> Call:
     """An ask that was decided; a key that is stored already gives what was decided then."""
-    mark, (version, arms, about) = mark_of(key), decided
+    mark, arms = mark_of(key), decided["arms"]
 
     def rows(known: Known | None) -> tuple[list[Row], Made]:
         if known is not None and key in known.other:
             raise key_used(key)
         there = None if known is None else known.asks.get(mark)
         if there is None:
-            body = dump({"arms": arms, "version": version, "key": key, **about})
-            return [Row(0, "asked", 1, 0, mark, time, body)], Made(1, time, arms)
+            return [Row(0, "asked", 1, 0, mark, time, dump({**decided, "key": key}))], Made(1, time, arms)
         before = json.loads(there.body)
         stored = before["arms"]
-        if len(stored) != len(arms) or any(before.get(name) != about.get(name) for name in ("among", "segment")):
+        if len(stored) != len(arms) or any(before.get(name) != decided.get(name) for name in ("among", "segment")):
             raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
         return [], Made(there.decision, there.time, stored, was_there=True)
 
@@ -306,7 +298,7 @@ def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call
 
 
 def _report_call(
-    rules: OutcomeRules, outcomes: Sequence[Outcome], reporting: Reporting, time: float, *, may_be_first: bool
+    rules: OutcomeRules, outcomes: Sequence[Outcome], reporter: Reporter, time: float, *, may_be_first: bool
 ) -> Call:
     """Events about decisions: all are stored, or none; the result is the decisions that they are about."""
     decisions = [number for number in (number_of(each.decision) for each in outcomes) if 0 < number < 2**62]
@@ -330,12 +322,12 @@ def _report_call(
             if number not in found:
                 before = [] if known is None else known.reported.get(number, [])
                 events = ((row.kind, json.loads(row.body)) for row in before)
-                said = reduce(lambda record, event: recorded(rules, record, *event), events, OnRecord({}, {}))
+                said = reduce(lambda record, event: recorded(rules, record, *event), events, OnRecord({}))
                 found[number] = len(before), said
             return found[number][1]
 
         made, new = max(decisions, default=0) if known is None else known.decisions, list[Row]()
-        for kind, number, body in reporting(rules, outcomes, made, on_record):
+        for kind, number, body in reports(rules, reporter, outcomes, made, on_record):
             parts, before = found[number]
             new.append(Row(0, kind, number, parts + 1, None, time, dump(body)))
             found[number] = parts + 1, recorded(rules, before, kind, body)
