@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits.core.estimators.reward_shapes import RewardStats, stats_for
-from causal_bandits.core.policies.explorer import THOMPSON, draw_arm, mixed, reweigh
+from causal_bandits.core.policies.explorer import LEAST_INFORMATION, THOMPSON, beyond_chance, draw_arm, mixed, reweigh
 from causal_bandits.core.policies.explorer import directed as best_mixture
 from causal_bandits.core.policies.explorer import play_shares as both_shares
 from causal_bandits.core.problem.rewards import read_reward
@@ -27,7 +27,7 @@ def leaders(draws: Floats, allowed: Bools, cost: Floats) -> list[int]:
 
 
 def regret_and_information(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) -> tuple[Floats, Floats]:
-    """(arms,) each: expected regret, and the variance of E[mean of the arm | which arm is best]."""
+    """(arms,) each: expected regret, and the variance of E[mean of the arm | which arm is best] beyond chance."""
     best, arms = np.array(leaders(draws, allowed, cost)), draws.shape[1]
     net = draws - cost
     regret, information = np.zeros(arms), np.zeros(arms)
@@ -38,6 +38,14 @@ def regret_and_information(draws: Floats, weights: Floats, allowed: Bools, cost:
             won = best == leader
             chance = weights[won].sum()
             information[arm] += chance * (weights[won] @ net[won, arm] / chance - overall) ** 2
+        # Analysis of variance: the mean square within groups, times the degrees of freedom between them.
+        rows, groups = 1 / sum(weight**2 for weight in weights), len(set(best.tolist()))
+        within = 0.0
+        for weight, draw, leader in zip(weights, net, best, strict=True):
+            won = best == leader
+            within += weight * (draw[arm] - weights[won] @ net[won, arm] / weights[won].sum()) ** 2
+        chance = (groups - 1) * within / max(rows - groups, 1)
+        information[arm] = max(information[arm] - chance, LEAST_INFORMATION * information[arm])
     return regret, information
 
 
@@ -95,6 +103,24 @@ def test_shares_have_the_lowest_ratio(seed: int, arms: int) -> None:
         assert ratio_of(mixture, regret, information) <= 1.001 * lowest
     else:  # one arm is the best in every draw
         assert mixture @ regret == pytest.approx(0, abs=1e-9)
+
+
+def test_groups_by_chance_explain_nothing() -> None:
+    """Values that groups do not explain; 400 columns, 256 rows, 6 groups, seed 11.
+
+    The mean of what is left, relative to the variance, is 0 without the floor; the floor keeps the positive half, whose
+    mean is half the mean deviation of F: below 0.02, where 5 / 255 = 0.0196 would be explained by chance alone.
+    """
+    rng = np.random.default_rng(11)
+    values, groups = rng.normal(size=(256, 400)), rng.integers(6, size=256)
+    values -= values.mean(axis=0)
+    weights = np.full(256, 1 / 256)
+    sums = np.array([values[groups == group].sum(axis=0) ** 2 / (groups == group).sum() for group in range(6)])
+    known = sums.sum(axis=0) / 256
+    found = beyond_chance(known, values, weights, 6)
+    assert known.mean() == pytest.approx(5 / 255, rel=0.15)  # standard error 3%
+    assert found.mean() < 0.3 * known.mean()
+    assert (found > 0).all()
 
 
 @pytest.mark.parametrize("seed", range(20))

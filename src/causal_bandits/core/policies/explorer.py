@@ -5,7 +5,8 @@ on that. Both follow from draws of all means. The policy plays the mixture of tw
 
     (expected regret)^2 / (variance of the arm's mean that "which arm is best" explains)
 
-(variance-based information-directed sampling, Russo and Van Roy 2018).
+(variance-based information-directed sampling, Russo and Van Roy 2018). The variance is that beyond chance,
+since there are few draws.
 
 Every draw goes through one set of mediators. Where sets disagree about an arm, the draws are shrunk toward their mean:
 only what the sets are uncertain of themselves is explored. A set that is wrong about an arm would otherwise have it
@@ -28,8 +29,10 @@ from ..compiled import Bools, Floats, Ints, compiled, loops_of
 from ..estimators.linear_algebra import copy_to
 from ..estimators.reward_shapes import RewardStats, log_likelihood
 
-THOMPSON = 0.1
+THOMPSON = 0.01
 """The least share of rounds in which arms are played as often as they are the best in the draws."""
+LEAST_INFORMATION = 1e-3
+"""The share of an arm's information that is kept even if chance explains all of it, so that arms can be compared."""
 STEPS = 4
 """The best partner of an arm is looked for, then that of the partner, this often."""
 
@@ -64,7 +67,8 @@ def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) ->
     regret = np.maximum(top - means, 1e-12 * abs(top) + 1e-300)
     chances = np.bincount(best, weights, arms)
     shares = np.zeros((2, arms))
-    copy_to(shares[0], directed(regret, explained(net - means, weights, best), allowed))
+    information = beyond_chance(explained(net - means, weights, best), net - means, weights, (chances > 0).sum())
+    copy_to(shares[0], directed(regret, information, allowed))
     thompson = (count * chances + 1 / allowed.sum()) / (count + 1)  # one draw more, shared by all arms
     copy_to(shares[1], np.where(allowed, thompson, 0.0))
     return shares
@@ -97,6 +101,18 @@ def _leaders(values: Any, allowed: Any) -> Any:
             if allowed[column] and values[row, column] > highest[row]:
                 best[row], highest[row] = column, values[row, column]
     return best, highest
+
+
+@compiled
+def beyond_chance(known: Floats, values: Floats, weights: Floats, groups: int) -> Floats:
+    """(columns,): explained variances, less what as many groups of so few rows explain by chance (as in the F test).
+
+    Without this the leader seems to tell about itself what only the number of draws does, and is played too long.
+    """
+    rows, every = 1 / (weights @ weights), weights @ values**2
+    by_chance = (groups - 1) / max(rows - groups, 1.0) * (every - known)
+    found: Floats = np.maximum(known - by_chance, LEAST_INFORMATION * known)
+    return found
 
 
 def explained(values: Floats, weights: Floats, groups: Ints) -> Floats:
