@@ -42,8 +42,8 @@ from .explorer import draw_arm, mixed, play_shares, reweigh
 from .posterior import Posterior, Source, snapshot
 from .protocol import choose, expect, forget, learn, record_reward
 
-DRAWS, FEWEST_DRAWS = 256, 64
-"""Draws that are played by; fewer with more than 256 arms."""
+DRAWS, FEWEST_DRAWS = 512, 64
+"""Draws that are played by; fewer with more than 512 arms."""
 MOST_WORK = 2**27
 """Multiplications of a refit: where all sets would take more, smaller ones are looked at."""
 EXPENSIVE = 2**22
