@@ -109,7 +109,7 @@ def beyond_chance(known: Floats, values: Floats, weights: Floats, groups: int) -
 
     Without this the leader seems to tell about itself what only the number of draws does, and is played too long.
     """
-    rows, every = 1 / (weights @ weights), weights @ values**2
+    rows, every = 1 / float((weights**2).sum()), weights @ values**2
     by_chance = (groups - 1) / max(rows - groups, 1.0) * (every - known)
     found: Floats = np.maximum(known - by_chance, LEAST_INFORMATION * known)
     return found
