@@ -5,12 +5,12 @@ on that. Both follow from draws of all means. The policy plays the mixture of tw
 
     (expected regret)^2 / (variance of the arm's mean that "which arm is best" explains)
 
-(variance-based information-directed sampling, Russo and Van Roy 2018). The variance is that beyond chance,
-since there are few draws.
+(variance-based information-directed sampling, Russo and Van Roy 2018). The variance that so few draws explain by chance
+is subtracted.
 
-Every draw goes through one set of mediators. Where sets disagree about an arm, the draws are shrunk toward their mean:
-only what the sets are uncertain of themselves is explored. A set that is wrong about an arm would otherwise have it
-played until the arm's own rows overrule the set; sharing between all arms tells which sets are wrong for free.
+Every draw goes through one set of mediators. Where sets disagree about an arm, the draws are shrunk toward their mean,
+so that disagreement is not explored. Otherwise an arm that a wrong set praises would be played until its own rows
+overrule the set, although the rows of other arms show at no cost that the set is wrong.
 
 In a share of rounds an arm is played as often as it is the best in the draws (Thompson 1933). This share is never 0, so
 every arm keeps a positive probability, which is known exactly. It grows with the number of awaited rewards, including
